@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a fault does: one function for each step that fault_classify() may name.
+ *
+ * Each reserves first, then takes its table through a door, then changes it. A page that this
+ * address space alone gives up is revoked in its window before the reference to its frame goes.
+ */
+#include <assert.h>
+#include <errno.h>
+
+#include "pager/fault.h"
+#include "pager/map.h"
+#include "pager/object.h"
+
+static const struct ram_need one_page = {.frames = 1, .mappings = 1};
+
+/*
+ * The frame that suits the page best: the one its window had there before, so that one mprotect
+ * installs it; else the one after its neighbour's, so that runs of pages are runs of frames.
+ */
+static pfn_t frame_hint(const struct fault *fault, const struct table *table, unsigned slot)
+{
+    const struct mm *mm = fault->mm;
+    const struct ram *ram = mm->tree.ram;
+
+    if (mm->space != NULL) {
+        pfn_t sticky = mm->machine->mmu->ops->frame_hint(mm->space, page_of(fault->va));
+
+        if (sticky < ram->watermark && ram->frames[sticky].kind == FRAME_FREE)
+            return sticky;
+    }
+    if (ram->aged || slot == 0)
+        return PFN_NONE;
+    entry_t before = table_entry(ram, table, slot - 1);
+
+    return entry_is_present(before) ? entry_pfn(before) + 1 : PFN_NONE;
+}
+
+static unsigned slot_of(const struct fault *fault)
+{
+    return geometry_slot(fault->mm->tree.geometry, fault->va, 0);
+}
+
+/* The table for a new entry: one's own, or everybody's where the step may fill for all. */
+static int table_to_fill(struct fault *fault, const struct ram_need *need, struct table **table)
+{
+    struct pt_tree *tree = &fault->mm->tree;
+
+    if (!fault->has_table || !table_is_shared(fault->leaf.table))
+        return table_for_one(tree, fault->va, need, table);
+    int error = ram_reserve(tree->ram, need);
+
+    if (error == 0)
+        *table = table_for_all(tree->ram, fault->leaf.table);
+    return error;
+}
+
+/* Private pages are written: from now on fork has to hand the mapping's entries on. */
+static void note_ancestry(struct fault *fault)
+{
+    if (vma_is_private(fault->vma))
+        fault->vma->flags |= VMA_ANCESTRY;
+}
+
+static int apply_split(struct fault *fault)
+{
+    struct table *table;
+
+    return table_for_one(&fault->mm->tree, fault->va, NULL, &table);
+}
+
+static int apply_stack_growth(struct fault *fault)
+{
+    va_t page = page_of(fault->va);
+    int error = map_own_end_tables(fault->mm, page, fault->vma->start);
+
+    if (error == 0)
+        fault->vma->start = page;
+    return error;
+}
+
+static int apply_zero_fill(struct fault *fault)
+{
+    struct ram *ram = fault->mm->tree.ram;
+    unsigned slot = slot_of(fault);
+    bool write = fault->access == ACCESS_WRITE;
+    struct ram_need none = {0};
+    struct table *table;
+    int error = table_to_fill(fault, write ? &one_page : &none, &table);
+
+    if (error != 0)
+        return error;
+    if (!write) {
+        table_fill(ram, table, slot, entry_make(ram->zero_pfn, ENTRY_ACCESSED));
+        return 0;
+    }
+    pfn_t pfn = frame_take(ram, FRAME_ANON, frame_hint(fault, table, slot));
+
+    frame_clear(ram, pfn);
+    table_fill(ram, table, slot,
+               entry_make(pfn, ENTRY_WRITE | ENTRY_ACCESSED | ENTRY_DIRTY | ENTRY_EXCLUSIVE));
+    note_ancestry(fault);
+    return 0;
+}
+
+/* A page of an object: read-only until it is written, whoever maps it. */
+static int apply_object_fill(struct fault *fault)
+{
+    struct machine *machine = fault->mm->machine;
+    const struct vma *vma = fault->vma;
+    unsigned slot = slot_of(fault);
+    struct table *table;
+    pfn_t pfn;
+    int error = table_to_fill(fault, &one_page, &table);
+
+    if (error == 0)
+        error = object_page(machine, vma->object, vma_object_page(vma, fault->va),
+                            frame_hint(fault, table, slot), &pfn);
+    if (error != 0)
+        return error;
+    entry_t flags = ENTRY_ACCESSED;
+
+    if (fault->access == ACCESS_WRITE && !vma_is_private(vma))
+        flags |= ENTRY_WRITE | ENTRY_DIRTY;
+    table_fill(&machine->ram, table, slot, entry_make(pfn, flags));
+    return 0;
+}
+
+/* Rights of an anonymous page that this address space holds alone. */
+static entry_t exclusive_flags(const struct fault *fault)
+{
+    entry_t flags = ENTRY_ACCESSED | ENTRY_DIRTY | ENTRY_EXCLUSIVE;
+
+    return fault->vma->flags & VMA_WRITE ? flags | ENTRY_WRITE : flags;
+}
+
+/* A mapping without any right keeps its pages out of the user's reach. */
+static entry_t with_users_right(const struct fault *fault, entry_t entry)
+{
+    if ((fault->vma->flags & VMA_PROTECTION) == 0)
+        return entry_without(entry, ENTRY_USER);
+    return entry;
+}
+
+static int apply_cow_copy(struct fault *fault)
+{
+    struct mm *mm = fault->mm;
+    struct ram *ram = mm->tree.ram;
+    unsigned slot = slot_of(fault);
+    struct table *table;
+    int error = table_for_one(&mm->tree, fault->va, &one_page, &table);
+
+    if (error != 0)
+        return error;
+    pfn_t source = entry_pfn(table_entry(ram, table, slot));
+    pfn_t copy = frame_take(ram, FRAME_ANON, frame_hint(fault, table, slot));
+
+    if (source == ram->zero_pfn)
+        frame_clear(ram, copy);
+    else
+        frame_copy(ram, copy, source);
+    table_clear(ram, table, slot);
+    mm_revoke(mm, page_of(fault->va), page_of(fault->va) + PAGE_BYTES);
+    frame_put(ram, source);
+    table_fill(ram, table, slot,
+               with_users_right(fault, entry_make(copy, exclusive_flags(fault))));
+    note_ancestry(fault);
+    return 0;
+}
+
+static int apply_cow_reuse(struct fault *fault)
+{
+    struct pt_tree *tree = &fault->mm->tree;
+    unsigned slot = slot_of(fault);
+    struct table *table;
+    int error = table_for_one(tree, fault->va, NULL, &table);
+
+    if (error == 0)
+        table_change(tree->ram, table, slot,
+                     entry_with(table_entry(tree->ram, table, slot), exclusive_flags(fault)));
+    return error;
+}
+
+static int apply_mark_dirty(struct fault *fault)
+{
+    struct ram *ram = fault->mm->tree.ram;
+    struct table *table = table_for_all(ram, fault->leaf.table);
+
+    table_change(ram, table, slot_of(fault),
+                 entry_with(fault->entry, ENTRY_WRITE | ENTRY_ACCESSED | ENTRY_DIRTY));
+    return 0;
+}
+
+int fault_apply(struct fault *fault, enum event step)
+{
+    switch (step) {
+    case EVENT_TABLE_SPLIT:
+    case EVENT_TABLE_TAKE_BACK:
+        return apply_split(fault);
+    case EVENT_STACK_GROWTH:
+        return apply_stack_growth(fault);
+    case EVENT_ZERO_FILL:
+        return apply_zero_fill(fault);
+    case EVENT_SHM_FILL:
+    case EVENT_FILE_FILL:
+        return apply_object_fill(fault);
+    case EVENT_COW_COPY:
+        return apply_cow_copy(fault);
+    case EVENT_COW_REUSE:
+        return apply_cow_reuse(fault);
+    case EVENT_MARK_DIRTY:
+        return apply_mark_dirty(fault);
+    default:
+        assert(!"a step that fault_classify() never names");
+        return -EINVAL;
+    }
+}
+
+/* One step done and recorded; what it says when it could not be done. */
+static enum event take_step(struct fault *fault, enum event step)
+{
+    struct machine *machine = fault->mm->machine;
+    int error = fault_apply(fault, step);
+
+    if (error != 0)
+        return error == -EIO ? EVENT_BAD_BUS : EVENT_BAD_OOM;
+    event_record(&machine->events, step, fault->task_id, fault->va, entry_pfn(fault->entry));
+    machine->changes++;
+    fault->steps++;
+    return FAULT_PERMITTED;
+}
+
+/* The hardware's accessed bit: it is meant for all that share the table. */
+static void mark_accessed(struct fault *fault)
+{
+    struct ram *ram = fault->mm->tree.ram;
+
+    if (entry_is_accessed(fault->entry))
+        return;
+    fault->entry = entry_with(fault->entry, ENTRY_ACCESSED);
+    table_change(ram, table_for_all(ram, fault->leaf.table), slot_of(fault), fault->entry);
+}
+
+enum event fault_resolve(struct fault *fault)
+{
+    for (;;) {
+        enum event step = fault_classify(fault);
+
+        if (fault_is_bad(step))
+            return step;
+        if (step == FAULT_PERMITTED)
+            break;
+        step = take_step(fault, step);
+        if (fault_is_bad(step))
+            return step;
+    }
+    mark_accessed(fault);
+    return FAULT_PERMITTED;
+}
+
+/* Is the page this address space's alone already? */
+static bool is_exclusive(const struct fault *fault)
+{
+    return fault->leaf.upper_writable && !table_is_shared(fault->leaf.table) &&
+           entry_is_exclusive(fault->entry);
+}
+
+enum event fault_resolve_exclusive(struct fault *fault)
+{
+    enum event step = fault_resolve(fault);
+
+    while (step == FAULT_PERMITTED && vma_is_private(fault->vma) && !is_exclusive(fault)) {
+        const struct ram *ram = fault->mm->tree.ram;
+        const struct frame *frame = &ram->frames[entry_pfn(fault->entry)];
+        enum event next = EVENT_COW_COPY;
+
+        if (table_is_shared(fault->leaf.table))
+            next = EVENT_TABLE_SPLIT;
+        else if (!fault->leaf.upper_writable)
+            next = EVENT_TABLE_TAKE_BACK;
+        else if (frame->kind == FRAME_ANON && frame->count == 1)
+            next = EVENT_COW_REUSE;
+        step = take_step(fault, next);
+        if (step == FAULT_PERMITTED)
+            step = fault_resolve(fault);
+    }
+    return step;
+}

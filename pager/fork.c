@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * fork: VMAs are duplicated, and each leaf table of the parent is shared with the child, copied for
+ * it, or left out.
+ *
+ *   left out   nothing in its span would be copied: there is no VMA that goes to the child, or only
+ *              such as a fault can rebuild (the policy `refault`)
+ *   shared     the kernel shares leaf tables, and nothing in the span forbids it: no DONTFORK,
+ *              WIPEONFORK or locked VMA, no pinned private frame, enough entries to be worth it
+ *   copied     otherwise, VMA by VMA, into a table of the child's own
+ *
+ * A kernel that is able to share but does not (SHARING_OFF) takes all these decisions and then
+ * copies: that is the price of the mechanism unused.
+ *
+ * The child's address space is complete or it is destroyed: an allocation that fails half-way
+ * leaves the parent as it was, but for entries that stay write-protected.
+ */
+#include <errno.h>
+
+#include "pager/task.h"
+
+/* What fork finds in one leaf table's span. */
+struct span {
+    va_t start;
+    va_t end;
+    struct vma *first;   /* VMA of the parent that reaches into the span */
+    bool any_copied;     /* some VMA's entries go to the child */
+    bool any_private;    /* some VMA is private, so writes must be caught above */
+    bool any_not_shared; /* some VMA forbids sharing */
+};
+
+struct fork {
+    struct mm *parent;
+    struct mm *child;
+    const struct kernel *kernel;
+};
+
+/* Do the entries of this VMA go to the child? Others it faults in again, or never has. */
+static bool vma_is_copied(const struct kernel *kernel, const struct vma *vma)
+{
+    if (vma->flags & (VMA_DONT_FORK | VMA_WIPE_ON_FORK))
+        return false;
+    return kernel->fork_entries == FORK_COPIES_ALL || (vma->flags & VMA_ANCESTRY) != 0;
+}
+
+static struct span look_at_span(const struct fork *fork, va_t va)
+{
+    const struct geometry *geometry = fork->parent->tree.geometry;
+    va_t start = geometry_span_start(geometry, va);
+    struct span span = {.start = start,
+                        .end = start + geometry_span_bytes(geometry),
+                        .first = vma_find(fork->parent, start)};
+
+    for (const struct vma *vma = span.first; vma != NULL && vma->start < span.end;
+         vma = vma_next(vma)) {
+        span.any_copied |= vma_is_copied(fork->kernel, vma);
+        span.any_private |= vma_is_private(vma);
+        span.any_not_shared |= (vma->flags & VMA_NOT_SHARED) != 0;
+        if (vma->end >= span.end)
+            break;
+    }
+    return span;
+}
+
+/* The mark of a pin is sticky: whether a pinned frame is still there is looked up when it is set. */
+static bool holds_pin(const struct ram *ram, const struct table *table)
+{
+    if (!table->may_hold_pin)
+        return false;
+    if (table_pinned_frames(ram, table) > 0)
+        return true;
+    table_for_all(ram, table)->may_hold_pin = false;
+    return false;
+}
+
+static bool may_share(const struct fork *fork, const struct span *span, const struct table *table)
+{
+    if (fork->kernel->sharing == SHARING_NONE)
+        return false;
+    bool allowed = !span->any_not_shared && !holds_pin(fork->parent->tree.ram, table) &&
+                   table_used(table) >= fork->kernel->least_shared_entries;
+
+    return allowed && fork->kernel->sharing == SHARING_LEAF;
+}
+
+static int reserve_copy(struct ram *ram, const struct table *table)
+{
+    struct ram_need need = {.leaf_tables = 1, .mappings = table_used(table)};
+
+    if (table->may_hold_pin)
+        need.frames = table_pinned_frames(ram, table);
+    return ram_reserve(ram, &need);
+}
+
+/* Copies one VMA's part of a leaf table. */
+static void copy_vma_part(const struct fork *fork, const struct vma *vma, const struct span *span,
+                          struct table *source, struct table *destination)
+{
+    const struct geometry *geometry = fork->parent->tree.geometry;
+    va_t start = max_u64(vma->start, span->start);
+    va_t end = min_u64(vma->end, span->end);
+
+    table_copy(fork->parent->tree.ram, source, destination, geometry_slot(geometry, start, 0),
+               geometry_slot(geometry, end - 1, 0) + 1);
+}
+
+static int copy_leaf(const struct fork *fork, const struct span *span, const struct pt_leaf *leaf)
+{
+    struct ram *ram = fork->parent->tree.ram;
+    int error = reserve_copy(ram, leaf->table);
+
+    if (error != 0)
+        return error;
+    struct table *source = table_for_all(ram, leaf->table);
+    struct table *copy = table_for_copy(&fork->child->tree, leaf->va);
+
+    copy->may_hold_pin = false;
+    for (const struct vma *vma = span->first; vma != NULL && vma->start < span->end;
+         vma = vma_next(vma)) {
+        if (vma_is_copied(fork->kernel, vma))
+            copy_vma_part(fork, vma, span, source, copy);
+        if (vma->end >= span->end)
+            break;
+    }
+    event_count(ram->events, EVENT_TABLE_COPIED, 1);
+    return 0;
+}
+
+static int fork_leaf(void *context, struct pt_tree *tree, const struct pt_leaf *leaf)
+{
+    const struct fork *fork = context;
+    struct span span = look_at_span(fork, leaf->va);
+
+    if (!span.any_copied) {
+        event_count(tree->ram->events, EVENT_TABLE_SKIPPED, 1);
+        return 0;
+    }
+    if (!may_share(fork, &span, leaf->table))
+        return copy_leaf(fork, &span, leaf);
+    table_share(tree, leaf, &fork->child->tree, !span.any_private);
+    return 0;
+}
+
+static int fork_tables(const struct fork *fork)
+{
+    static const struct pt_visitor visitor = {.leaf = fork_leaf};
+    struct pt_tree *tree = &fork->parent->tree;
+    struct ram_need need = {.upper_tables = tree->upper_tables};
+    int error = ram_reserve(tree->ram, &need);
+
+    if (error != 0)
+        return error;
+    return pt_walk(tree, 0, tree->geometry->user_end, &visitor, (void *)(uintptr_t)fork);
+}
+
+/* Duplicates the VMAs in order; what was written through a private one is caught from now on. */
+static int fork_vmas(const struct fork *fork)
+{
+    int error = vma_reserve(fork->child, fork->parent->index.count);
+
+    if (error != 0)
+        return error;
+    for (struct vma *vma = vma_find(fork->parent, 0); vma != NULL; vma = vma_next(vma)) {
+        struct vma_shape shape = {.start = vma->start,
+                                  .end = vma->end,
+                                  .flags = vma->flags & ~VMA_LOCKED,
+                                  .object = vma->object,
+                                  .object_page = vma->object_page};
+
+        if (vma->flags & VMA_DONT_FORK)
+            continue;
+        vma_append(fork->child, &shape);
+        event_count(&fork->parent->machine->events, EVENT_VMA_COPIED, 1);
+    }
+    return 0;
+}
+
+/* The windows follow the tables: what became read-only there is no longer written here. */
+static void protect_parent(struct mm *parent)
+{
+    for (struct vma *vma = vma_find(parent, 0); vma != NULL; vma = vma_next(vma)) {
+        if (vma_is_private(vma))
+            mm_write_protect(parent, vma->start, vma->end);
+    }
+}
+
+static int fork_mm(struct mm *parent, struct mm **child)
+{
+    int error = mm_create(parent->machine, child);
+
+    if (error != 0)
+        return error;
+    struct fork fork = {.parent = parent, .child = *child, .kernel = parent->machine->kernel};
+
+    mm_copy_layout(*child, parent);
+    error = fork_vmas(&fork);
+    if (error == 0)
+        error = fork_tables(&fork);
+    protect_parent(parent);
+    if (error != 0)
+        mm_destroy(*child);
+    return error;
+}
+
+static int fork_locked(struct task *parent, struct task **child)
+{
+    struct mm *mm;
+    int error = fork_mm(parent->mm, &mm);
+
+    if (error != 0)
+        return error;
+    error = task_allocate_locked(parent->machine, mm, parent, child);
+    if (error != 0) {
+        mm_destroy(mm);
+        return error;
+    }
+    event_record(&parent->machine->events, EVENT_FORK, parent->id, 0, PFN_NONE);
+    return 0;
+}
+
+int sys_fork(struct task *parent, struct task **child)
+{
+    int error = task_enter_kernel(parent);
+
+    if (error != 0)
+        return error;
+    error = fork_locked(parent, child);
+    machine_unlock(parent->machine);
+    return error;
+}

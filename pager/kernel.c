@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The table of kernels.
+ *
+ * Sources of the rows: 2.5.41 and -mm2 by the post of 10 October 2002 ("Fork timing numbers for
+ * shared page tables") and the shared page table patches of 2.5.42-mm; `modern` by Linux 6.12's
+ * mm/memory.c (vma_needs_copy) and mm/mmap.c.
+ */
+#include "pager/kernel.h"
+
+#include <string.h>
+
+static const char simple_index[] = "VMA index: a sorted array in place of list + red-black tree";
+static const char simple_modern[] =
+    "no reverse map yet; VMA index: a sorted array in place of the maple tree";
+
+const struct kernel kernels[] = {
+    {
+        .name = "2.5.41",
+        .index = &vma_index_array,
+        .rmap = &rmap_chains,
+        .free_space = FREE_SPACE_UP,
+        .fork_entries = FORK_COPIES_ALL,
+        .sharing = SHARING_NONE,
+        .seed = "004",
+        .missing = simple_index,
+    },
+    {
+        .name = "2.5.41-mm2",
+        .index = &vma_index_array,
+        .rmap = &rmap_chains,
+        .free_space = FREE_SPACE_UP,
+        .fork_entries = FORK_COPIES_ALL,
+        .sharing = SHARING_OFF,
+        .least_shared_entries = 16,
+        .seed = "004",
+        .missing = simple_index,
+    },
+    {
+        .name = "2.5.41-mm2-shared",
+        .index = &vma_index_array,
+        .rmap = &rmap_chains,
+        .free_space = FREE_SPACE_UP,
+        .fork_entries = FORK_COPIES_ALL,
+        .sharing = SHARING_LEAF,
+        .absent_entry = ABSENT_FILLED,
+        .least_shared_entries = 16,
+        .seed = "004",
+        .missing = simple_index,
+    },
+    {
+        .name = "modern",
+        .index = &vma_index_array,
+        .rmap = &rmap_none,
+        .free_space = FREE_SPACE_DOWN,
+        .fork_entries = FORK_REFAULTS,
+        .sharing = SHARING_NONE,
+        .seed = "-",
+        .missing = simple_modern,
+    },
+    {
+        .name = "modern-shared",
+        .index = &vma_index_array,
+        .rmap = &rmap_none,
+        .free_space = FREE_SPACE_DOWN,
+        .fork_entries = FORK_REFAULTS,
+        .sharing = SHARING_LEAF,
+        .absent_entry = ABSENT_SPLIT,
+        .least_shared_entries = 16,
+        .seed = "-",
+        .missing = simple_modern,
+    },
+};
+
+const size_t kernel_count = sizeof(kernels) / sizeof(kernels[0]);
+
+const struct kernel *kernel_find(const char *name)
+{
+    for (size_t i = 0; i < kernel_count; i++) {
+        if (strcmp(kernels[i].name, name) == 0)
+            return &kernels[i];
+    }
+    return NULL;
+}
+
+bool kernels_are_compatible(const struct kernel *one, const struct kernel *other)
+{
+    return one->index == other->index && one->rmap == other->rmap &&
+           one->free_space == other->free_space;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Kernels: named sets of policies, one row each in the table of kernel.c.
+ *
+ * A policy is an ops struct in a file of its own, or one of the choices below; a kernel names one
+ * of each. What a kernel's row still lacks is said in `missing`, which `forklab kernels` prints.
+ */
+#ifndef FORKLAB_PAGER_KERNEL_H
+#define FORKLAB_PAGER_KERNEL_H
+
+#include "pager/rmap.h"
+#include "pager/vma_index.h"
+
+/* May leaf tables be shared at fork? OFF runs all the code that can share, and then copies. */
+enum sharing { SHARING_NONE, SHARING_OFF, SHARING_LEAF };
+
+/* Which entries does fork hand on? REFAULT leaves to faults what they can rebuild: it copies only
+ * mappings with anonymous ancestry (Linux since 2.6.15, copy_page_range()). */
+enum fork_entries { FORK_COPIES_ALL, FORK_REFAULTS };
+
+/* A read of an absent entry in a shared table: filled in place for all, or split first. */
+enum absent_entry { ABSENT_FILLED, ABSENT_SPLIT };
+
+/* Where a mapping without an address goes. */
+enum free_space { FREE_SPACE_UP, FREE_SPACE_DOWN };
+
+struct kernel {
+    const char *name;
+    const struct vma_index_ops *index;
+    const struct rmap_scheme *rmap;
+    enum free_space free_space;
+    enum fork_entries fork_entries;
+    enum sharing sharing;
+    enum absent_entry absent_entry;
+    unsigned least_shared_entries; /* a table with fewer is copied at fork, not shared */
+    const char *seed;              /* the post that its figures come from, or "-" */
+    const char *missing;           /* what of its row is not there yet, or "" */
+};
+
+extern const struct kernel kernels[];
+extern const size_t kernel_count;
+
+/* The kernel of that name, or NULL. */
+const struct kernel *kernel_find(const char *name);
+
+/*
+ * Can one machine run both, one after the other, with the same tasks? Then their structures are the
+ * same and only decisions differ: this is how columns are compared on one and the same parent.
+ */
+bool kernels_are_compatible(const struct kernel *one, const struct kernel *other);
+
+#endif

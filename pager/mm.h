@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * An address space: VMAs, a tree of tables, and where things go in it.
+ *
+ * Layout, lowest first: the program and its heap; mappings, placed upwards from `map_base` or
+ * downwards from `map_top` as the kernel's policy says; the stack, which ends at `user_end`.
+ */
+#ifndef FORKLAB_PAGER_MM_H
+#define FORKLAB_PAGER_MM_H
+
+#include "pager/machine.h"
+#include "pager/vma.h"
+#include "pt/share.h"
+
+struct mm {
+    struct machine *machine;
+    struct pt_tree tree;
+    struct mmu_space *space; /* NULL until user mode is entered, or when the MMU took it back */
+    struct vma_index index;
+    va_t user_end;
+    va_t map_base;
+    va_t map_top;
+    va_t free_hint; /* where the last search for free space ended */
+    va_t heap_start;
+    va_t heap_end; /* the break, as given */
+    va_t stack_pointer;
+    uint64_t stack_limit_bytes;
+    uint64_t stack_gap_bytes; /* kept free below a stack */
+};
+
+/* An empty address space: -ENOMEM. Lock held, as everywhere below. */
+int mm_create(struct machine *machine, struct mm **mm);
+
+/* Ends it: revokes all, drops its tables and VMAs. Nobody runs in it. */
+void mm_destroy(struct mm *mm);
+
+/* Takes the layout over from another one, as fork does. */
+void mm_copy_layout(struct mm *mm, const struct mm *from);
+
+/* Maps the stack at its place. -ENOMEM. */
+int mm_map_stack(struct mm *mm);
+
+/* Stops letting anything, or any write, through in [start, end). */
+void mm_revoke(struct mm *mm, va_t start, va_t end);
+void mm_write_protect(struct mm *mm, va_t start, va_t end);
+
+/* A free range of that many bytes by the kernel's policy; 0 when there is none. */
+va_t mm_find_free(struct mm *mm, uint64_t bytes);
+
+/* Resident pages by kind of frame, the zero frame's in [FRAME_ZERO]; and table frames of its own:
+ * upper tables and leaf tables that nobody shares. */
+struct mm_usage {
+    uint64_t resident[FRAME_KINDS];
+    uint32_t own_tables;
+    uint32_t shared_tables;
+};
+
+void mm_usage(struct mm *mm, struct mm_usage *usage);
+
+/* The address space of a tree. */
+static inline struct mm *mm_of_tree(const struct pt_tree *tree)
+{
+    return tree->owner;
+}
+
+#endif

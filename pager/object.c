@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Objects and their pages; object.h has the terms. */
+#include "pager/object.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "pager/elf_image.h"
+#include "pager/machine.h"
+#include "pager/vma.h"
+
+static int object_create(struct machine *machine, enum frame_kind kind, uint64_t bytes,
+                         struct object **object)
+{
+    uint64_t page_count = (bytes + PAGE_BYTES - 1) >> PAGE_SHIFT;
+    int error = pool_reserve(&machine->objects, 1);
+
+    if (error != 0)
+        return error;
+    pfn_t *pages = gate_refuses(&machine->ram.gate) ? NULL : calloc(page_count + 1, sizeof(*pages));
+
+    if (pages == NULL)
+        return -ENOMEM;
+    struct object *made = pool_take(&machine->objects);
+
+    *made = (struct object){.kind = kind,
+                            .references = 1,
+                            .bytes = bytes,
+                            .page_count = page_count,
+                            .pages = pages,
+                            .file = -1,
+                            .next = machine->object_list};
+    if (machine->object_list != NULL)
+        machine->object_list->previous = made;
+    machine->object_list = made;
+    *object = made;
+    return 0;
+}
+
+int shm_create_locked(struct machine *machine, uint64_t bytes, struct object **object)
+{
+    if (bytes == 0 || bytes > UINT64_MAX - PAGE_BYTES)
+        return -EINVAL;
+    return object_create(machine, FRAME_SHM, bytes, object);
+}
+
+int shm_create(struct machine *machine, uint64_t bytes, struct object **object)
+{
+    machine_lock(machine);
+    int error = shm_create_locked(machine, bytes, object);
+
+    machine_unlock(machine);
+    return error;
+}
+
+/* Opens for reading and writing where that is allowed, else for reading. */
+static int open_descriptor(const char *path, bool *read_only)
+{
+    int file = open(path, O_RDWR | O_CLOEXEC);
+
+    *read_only = file < 0;
+    if (file < 0)
+        file = open(path, O_RDONLY | O_CLOEXEC);
+    return file < 0 ? -errno : file;
+}
+
+int file_open(struct machine *machine, const char *path, struct object **object)
+{
+    struct stat status;
+    bool read_only;
+    int file = open_descriptor(path, &read_only);
+
+    if (file < 0)
+        return file;
+    int error = fstat(file, &status) != 0 ? -errno : 0;
+
+    if (error == 0 && !S_ISREG(status.st_mode))
+        error = -ENODEV;
+    if (error == 0) {
+        machine_lock(machine);
+        error = object_create(machine, FRAME_FILE, (uint64_t)status.st_size, object);
+        machine_unlock(machine);
+    }
+    if (error != 0) {
+        close(file);
+        return error;
+    }
+    (*object)->file = file;
+    (*object)->read_only = read_only;
+    return 0;
+}
+
+static void object_free(struct machine *machine, struct object *object)
+{
+    for (uint64_t page = 0; page < object->page_count; page++) {
+        if (object->pages[page] != OBJECT_PAGE_ABSENT)
+            frame_put(&machine->ram, object->pages[page]);
+    }
+    if (object->previous != NULL)
+        object->previous->next = object->next;
+    else
+        machine->object_list = object->next;
+    if (object->next != NULL)
+        object->next->previous = object->previous;
+    if (object->file >= 0)
+        close(object->file);
+    elf_image_free(object->image);
+    free(object->pages);
+    pool_give(&machine->objects, object);
+}
+
+void object_put_locked(struct machine *machine, struct object *object)
+{
+    if (--object->references == 0)
+        object_free(machine, object);
+}
+
+void object_close(struct machine *machine, struct object *object)
+{
+    machine_lock(machine);
+    object_put_locked(machine, object);
+    machine_unlock(machine);
+}
+
+void object_add_vma(struct object *object, struct vma *vma)
+{
+    object->references++;
+    vma->object = object;
+    vma->object_previous = NULL;
+    vma->object_next = object->vmas;
+    if (object->vmas != NULL)
+        object->vmas->object_previous = vma;
+    object->vmas = vma;
+}
+
+void object_remove_vma(struct machine *machine, struct vma *vma)
+{
+    struct object *object = vma->object;
+
+    if (vma->object_previous != NULL)
+        vma->object_previous->object_next = vma->object_next;
+    else
+        object->vmas = vma->object_next;
+    if (vma->object_next != NULL)
+        vma->object_next->object_previous = vma->object_previous;
+    vma->object = NULL;
+    object_put_locked(machine, object);
+}
+
+/* Fills a frame from the file; what lies past its end is zeros. */
+static int read_page(const struct object *object, uint64_t page, uint8_t *data)
+{
+    size_t got = 0;
+
+    while (got < PAGE_BYTES) {
+        ssize_t bytes = pread(object->file, data + got, PAGE_BYTES - got,
+                              (off_t)((page << PAGE_SHIFT) + got));
+
+        if (bytes < 0 && errno == EINTR)
+            continue;
+        if (bytes < 0)
+            return -EIO;
+        if (bytes == 0)
+            break;
+        got += (size_t)bytes;
+    }
+    memset(data + got, 0, PAGE_BYTES - got);
+    return 0;
+}
+
+int object_page(struct machine *machine, struct object *object, uint64_t page, pfn_t hint,
+                pfn_t *pfn)
+{
+    struct ram *ram = &machine->ram;
+
+    *pfn = object->pages[page];
+    if (*pfn != OBJECT_PAGE_ABSENT)
+        return 0;
+    pfn_t made = frame_take(ram, object->kind, hint);
+
+    if (object->kind == FRAME_SHM) {
+        frame_clear(ram, made);
+    } else if (read_page(object, page, frame_data(ram, made)) != 0) {
+        frame_free(ram, made);
+        return -EIO;
+    }
+    frame_get(ram, made);
+    object->pages[page] = made;
+    *pfn = made;
+    return 0;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * pte chains: each frame heads a list with one element for each entry that maps it, as Linux had it
+ * from 2.5.27 to 2.6.6 (Rik van Riel's reverse map).
+ *
+ * An element names its entry by table frame and slot. Elements live in one array that grows when an
+ * operation reserves; they are named by index + 1, so that 0 ends a chain and a frame's record
+ * starts out with an empty one. New elements go to the head: a child that exits soon finds its own
+ * at once. The unused elements form a list, last in first out.
+ *
+ * A frame in a shared table has one element for the table, not one for each address space.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "pager/rmap.h"
+#include "pt/random.h"
+
+enum { GROW_ELEMENTS = 4096 };
+
+struct chain_element {
+    uint32_t next;
+    pfn_t table;
+    uint32_t slot;
+};
+
+struct chains {
+    struct ram *ram;
+    struct chain_element *elements;
+    uint32_t capacity;
+    uint32_t free_head;
+    uint32_t free_count;
+};
+
+static void free_push(struct chains *chains, uint32_t name)
+{
+    chains->elements[name - 1].next = chains->free_head;
+    chains->free_head = name;
+    chains->free_count++;
+}
+
+static int chains_grow(struct chains *chains, size_t elements)
+{
+    size_t least = chains->capacity + (elements - chains->free_count);
+    size_t capacity = round_up(max_u64(least, chains->capacity + chains->capacity / 2), GROW_ELEMENTS);
+
+    if (capacity >= UINT32_MAX)
+        return -ENOMEM;
+    struct chain_element *grown = realloc(chains->elements, capacity * sizeof(*grown));
+
+    if (grown == NULL)
+        return -ENOMEM;
+    chains->elements = grown;
+    for (uint32_t name = (uint32_t)capacity; name > chains->capacity; name--)
+        free_push(chains, name);
+    chains->capacity = (uint32_t)capacity;
+    return 0;
+}
+
+static int chains_reserve(void *context, size_t elements)
+{
+    struct chains *chains = context;
+
+    if (elements <= chains->free_count)
+        return 0;
+    if (gate_refuses(&chains->ram->gate))
+        return -ENOMEM;
+    return chains_grow(chains, elements);
+}
+
+static ALWAYS_INLINE uint32_t add_entries(struct chains *chains, const struct table *table,
+                                          unsigned first, unsigned end, unsigned entry_bytes)
+{
+    const uint8_t *entries = frame_data(chains->ram, table->pfn);
+    struct frame *frames = chains->ram->frames;
+    struct chain_element *elements = chains->elements;
+    uint32_t head = chains->free_head;
+    uint32_t added = 0;
+
+    for (unsigned slot = first; slot < end; slot++) {
+        entry_t entry = stored_entry_get(entries, slot, entry_bytes);
+        struct frame *frame = &frames[entry_pfn(entry)];
+
+        if (!entry_is_present(entry) || frame->kind == FRAME_ZERO)
+            continue;
+        struct chain_element *element = &elements[head - 1];
+        uint32_t name = head;
+
+        head = element->next;
+        *element = (struct chain_element){.next = frame->rmap, .table = table->pfn, .slot = slot};
+        frame->rmap = name;
+        added++;
+    }
+    chains->free_head = head;
+    return added;
+}
+
+static void chains_add(void *context, const struct table *table, unsigned first, unsigned end)
+{
+    struct chains *chains = context;
+    uint32_t added;
+
+    if (chains->ram->geometry->entry_bytes == sizeof(uint32_t))
+        added = add_entries(chains, table, first, end, sizeof(uint32_t));
+    else
+        added = add_entries(chains, table, first, end, sizeof(uint64_t));
+    assert(added <= chains->free_count);
+    chains->free_count -= added;
+    event_count(chains->ram->events, EVENT_RMAP_ADDED, added);
+}
+
+static void remove_one(struct chains *chains, struct frame *frame, pfn_t table, uint32_t slot)
+{
+    uint32_t *link = &frame->rmap;
+
+    for (;;) {
+        assert(*link != 0);
+        struct chain_element *element = &chains->elements[*link - 1];
+
+        if (element->table == table && element->slot == slot) {
+            uint32_t name = *link;
+
+            *link = element->next;
+            free_push(chains, name);
+            return;
+        }
+        link = &element->next;
+    }
+}
+
+static void chains_remove(void *context, const struct table *table, unsigned first, unsigned end)
+{
+    struct chains *chains = context;
+    struct ram *ram = chains->ram;
+    uint32_t before = chains->free_count;
+
+    for (unsigned slot = first; slot < end; slot++) {
+        entry_t entry = table_entry(ram, table, slot);
+
+        if (!entry_is_present(entry))
+            continue;
+        struct frame *frame = &ram->frames[entry_pfn(entry)];
+
+        if (frame->kind != FRAME_ZERO)
+            remove_one(chains, frame, table->pfn, slot);
+    }
+    event_count(ram->events, EVENT_RMAP_REMOVED, chains->free_count - before);
+}
+
+static int chains_create(void **context, struct ram *ram)
+{
+    struct chains *chains = calloc(1, sizeof(*chains));
+
+    if (chains == NULL)
+        return -ENOMEM;
+    chains->ram = ram;
+    *context = chains;
+    return 0;
+}
+
+static void chains_destroy(void *context)
+{
+    struct chains *chains = context;
+
+    free(chains->elements);
+    free(chains);
+}
+
+static void chains_visit(const void *context, pfn_t pfn, rmap_visit *visit, void *visit_context)
+{
+    const struct chains *chains = context;
+    uint32_t name = chains->ram->frames[pfn].rmap;
+
+    while (name != 0) {
+        const struct chain_element *element = &chains->elements[name - 1];
+
+        visit(visit_context, table_of_frame(chains->ram, element->table), element->slot);
+        name = element->next;
+    }
+}
+
+static int chains_age(void *context, size_t elements, uint64_t seed)
+{
+    struct chains *chains = context;
+    int error = elements > chains->free_count ? chains_grow(chains, elements) : 0;
+
+    if (error != 0)
+        return error;
+    uint32_t count = chains->free_count;
+    uint32_t *order = malloc((size_t)count * sizeof(*order) + 1);
+
+    if (order == NULL)
+        return -ENOMEM;
+    for (uint32_t i = 0, name = chains->free_head; i < count; i++) {
+        order[i] = name;
+        name = chains->elements[name - 1].next;
+    }
+    random_shuffle(order, count, seed);
+    chains->free_head = 0;
+    chains->free_count = 0;
+    for (uint32_t i = 0; i < count; i++)
+        free_push(chains, order[i]);
+    free(order);
+    return 0;
+}
+
+static const struct rmap_hooks chain_hooks = {
+    .reserve = chains_reserve,
+    .add = chains_add,
+    .remove = chains_remove,
+};
+
+const struct rmap_scheme rmap_chains = {
+    .name = "chains",
+    .hooks = &chain_hooks,
+    .create = chains_create,
+    .destroy = chains_destroy,
+    .visit = chains_visit,
+    .age = chains_age,
+};

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Running user code, and the kernel's entries from it.
+ *
+ * task_run() binds a window, enters user mode, pushes a return word on the emulated stack and calls
+ * the function. The function ends in one of four ways: it returns (the task lives on), the task
+ * exits, the task is killed, or it execs and goes on in another function. The last three come back
+ * by run_escape().
+ *
+ * The guard: the same access faulting three times while the machine's change counter stood still is
+ * a bug of ours, for nothing that could let it through has happened. Then the tables are printed
+ * and the process aborts.
+ */
+#include "pager/run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "pager/exec.h"
+#include "pager/fault.h"
+#include "pager/task.h"
+#include "pt/format.h"
+
+enum { MOST_REPEATS = 3, RETURN_WORD_BYTES = 8 };
+
+/* One call of task_run(): the run, and what comes after an exec. */
+struct session {
+    struct run run;
+    user_function *function;
+    void *argument;
+};
+
+static struct session *session_of(struct run *run)
+{
+    return (struct session *)(void *)run;
+}
+
+struct task *user_task(struct forklab_user *user)
+{
+    return run_of_user(user)->task;
+}
+
+_Noreturn void run_escape(struct run *run)
+{
+    _longjmp(run->escape, 1);
+}
+
+/* With the lock held: the task ends as soon as its thread is out of user mode. */
+static void condemn(struct task *task, enum event cause, va_t address)
+{
+    task->status = (struct task_status){.killed = true, .cause = cause, .address = address};
+    task->dying = true;
+    event_record(&task->machine->events, cause, task->id, address, PFN_NONE);
+}
+
+static _Noreturn void report_repeated_fault(const struct run *run, va_t va)
+{
+    fprintf(stderr, "forklab: task %u: the same access at 0x%llx faulted %d times and nothing changed\n",
+            (unsigned)run->task->id, (unsigned long long)va, MOST_REPEATS);
+    tree_dump(&run->task->mm->tree, stderr);
+    abort();
+}
+
+static void guard_against_repeats(struct run *run, va_t va, enum access access)
+{
+    uint64_t changes = run->task->machine->changes;
+    bool same = run->fault_va == va && run->fault_access == access && run->fault_changes == changes;
+
+    run->fault_repeats = same ? run->fault_repeats + 1 : 1;
+    run->fault_va = va;
+    run->fault_access = access;
+    run->fault_changes = changes;
+    if (run->fault_repeats >= MOST_REPEATS)
+        report_repeated_fault(run, va);
+}
+
+/* Lets the page through that a resolved fault is about. */
+static enum event install(struct run *run, const struct fault *fault)
+{
+    struct machine *machine = fault->mm->machine;
+    struct mmu_install install = {.va = page_of(fault->va),
+                                  .table = fault->leaf.table,
+                                  .slot = fault->leaf.first,
+                                  .upper_writable = fault->leaf.upper_writable,
+                                  .most_pages = machine->map_ahead_pages};
+
+    return machine->mmu->ops->install(run->space, &install) == 0 ? FAULT_PERMITTED : EVENT_BAD_OOM;
+}
+
+static enum run_verdict fault_locked(struct run *run, va_t va, enum access access)
+{
+    struct task *task = run->task;
+    struct machine *machine = task->machine;
+    struct fault fault = {.mm = task->mm, .va = va, .access = access, .task_id = task->id};
+
+    if (task->dying)
+        return RUN_KILLED;
+    guard_against_repeats(run, va, access);
+    enum event result = fault_resolve(&fault);
+
+    event_count(&machine->events, fault.steps > 0 ? EVENT_FAULT : EVENT_REFILL, 1);
+    if (result == FAULT_PERMITTED)
+        result = install(run, &fault);
+    if (result == FAULT_PERMITTED)
+        return RUN_RETRY;
+    condemn(task, result, va);
+    return RUN_KILLED;
+}
+
+enum run_verdict run_fault(struct run *run, va_t va, enum access access)
+{
+    machine_lock(run->task->machine);
+    enum run_verdict verdict = fault_locked(run, va, access);
+
+    machine_unlock(run->task->machine);
+    return verdict;
+}
+
+enum run_verdict run_wild_access(struct run *run, va_t va, enum access access)
+{
+    (void)access;
+    machine_lock(run->task->machine);
+    if (!run->task->dying)
+        condemn(run->task, EVENT_BAD_MAPERR, va);
+    machine_unlock(run->task->machine);
+    return RUN_KILLED;
+}
+
+/* Gets a window for the task's address space, if it has none. */
+static int bind_space(struct run *run)
+{
+    struct machine *machine = run->task->machine;
+    struct mm *mm = run->task->mm;
+    int error = 0;
+
+    machine_lock(machine);
+    if (mm->space == NULL)
+        error = machine->mmu->ops->bind(machine->mmu, &mm->tree, &mm->space);
+    run->space = mm->space;
+    machine_unlock(machine);
+    return error;
+}
+
+static int enter_user_mode(struct run *run)
+{
+    int error = bind_space(run);
+
+    return error != 0 ? error : run->task->machine->mmu->ops->enter(run->space, run);
+}
+
+static void leave_user_mode(struct run *run)
+{
+    run->task->machine->mmu->ops->leave(run->space, run);
+    run->space = NULL;
+}
+
+static int claim(struct task *task, struct run *run)
+{
+    int error = 0;
+
+    machine_lock(task->machine);
+    if (task->state == TASK_ZOMBIE)
+        error = -ESRCH;
+    else if (task->state == TASK_RUNNING)
+        error = -EBUSY;
+    if (error == 0) {
+        task->state = TASK_RUNNING;
+        task->run = run;
+        task->runner = pthread_self();
+    }
+    machine_unlock(task->machine);
+    return error;
+}
+
+/* Back from user mode for good: 0 if the task lives on, 1 if it has ended. */
+static int release(struct task *task)
+{
+    struct machine *machine = task->machine;
+
+    machine_lock(machine);
+    bool ended = task->dying;
+
+    task->run = NULL;
+    task->state = TASK_READY;
+    if (ended)
+        task_end_locked(task);
+    machine_unlock(machine);
+    return ended ? 1 : 0;
+}
+
+/* Calls user code until it returns or escapes. */
+static void call_user(struct session *session)
+{
+    struct run *run = &session->run;
+    user_function *function = session->function;
+    void *argument = session->argument;
+
+    session->function = NULL;
+    if (_setjmp(run->escape) != 0)
+        return;
+    va_t stack = run->task->mm->stack_pointer - RETURN_WORD_BYTES;
+
+    forklab_store64(&run->user, stack, (uintptr_t)argument);
+    function(&run->user, argument);
+}
+
+int task_run(struct task *task, user_function *function, void *argument)
+{
+    struct session session = {
+        .run = {.task = task}, .function = function, .argument = argument};
+    int error = claim(task, &session.run);
+
+    if (error != 0)
+        return error;
+    while (session.function != NULL && !task->dying) {
+        error = enter_user_mode(&session.run);
+        if (error != 0)
+            break;
+        call_user(&session);
+        if (session.run.space != NULL)
+            leave_user_mode(&session.run);
+    }
+    int ended = release(task);
+
+    return error != 0 ? error : ended;
+}
+
+_Noreturn void user_exit(struct forklab_user *user, int exit_code)
+{
+    struct run *run = run_of_user(user);
+
+    if (task_enter_kernel(run->task) == 0) {
+        run->task->status = (struct task_status){.exit_code = exit_code};
+        run->task->dying = true;
+        machine_unlock(run->task->machine);
+    }
+    run_escape(run);
+}
+
+int user_exec(struct forklab_user *user, struct object *file, const char *const arguments[],
+              user_function *function, void *argument)
+{
+    struct run *run = run_of_user(user);
+    struct task *task = run->task;
+    struct exec_plan plan;
+    char problem[1];
+    int error = task_enter_kernel(task);
+
+    if (error != 0)
+        return error;
+    error = exec_prepare_locked(task->machine, file, arguments, &plan, problem, sizeof(problem));
+    machine_unlock(task->machine);
+    if (error != 0)
+        return error;
+    leave_user_mode(run);
+    machine_lock(task->machine);
+    error = exec_commit_locked(task, &plan);
+    if (error != 0)
+        condemn(task, EVENT_BAD_OOM, task->mm->user_end);
+    machine_unlock(task->machine);
+    session_of(run)->function = function;
+    session_of(run)->argument = argument;
+    run_escape(run);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * VMAs: what is mapped where in an address space, and with which rights.
+ *
+ * The VMAs of an address space are page-aligned, ordered and disjoint. One that maps an object is
+ * also on the object's list, which is the way from an object to its mappings.
+ *
+ * COW depends on `private and may write`, never on the protection of the moment: a mapping may be
+ * read-only at fork and writable again after it.
+ */
+#ifndef FORKLAB_PAGER_VMA_H
+#define FORKLAB_PAGER_VMA_H
+
+#include "pt/types.h"
+
+struct mm;
+struct object;
+
+#define VMA_READ (1u << 0)
+#define VMA_WRITE (1u << 1)
+#define VMA_EXEC (1u << 2)
+#define VMA_PROTECTION (VMA_READ | VMA_WRITE | VMA_EXEC)
+#define VMA_SHARED (1u << 3)
+#define VMA_MAY_WRITE (1u << 4)
+#define VMA_GROWS_DOWN (1u << 5)
+#define VMA_DONT_FORK (1u << 6)
+#define VMA_WIPE_ON_FORK (1u << 7)
+#define VMA_LOCKED (1u << 8)
+#define VMA_ANCESTRY (1u << 9) /* was written privately, here or before a fork: has anonymous pages */
+
+/* Flags that touch entries: sharers of a table must agree on them. */
+#define VMA_LAYOUT_FLAGS                                                                           \
+    (VMA_PROTECTION | VMA_SHARED | VMA_MAY_WRITE | VMA_GROWS_DOWN | VMA_DONT_FORK |                \
+     VMA_WIPE_ON_FORK | VMA_LOCKED)
+
+/* Flags of VMAs whose span's table is copied at fork, never shared. */
+#define VMA_NOT_SHARED (VMA_DONT_FORK | VMA_WIPE_ON_FORK | VMA_LOCKED)
+
+struct vma {
+    va_t start;
+    va_t end;
+    uint32_t flags;
+    struct mm *mm;
+    struct object *object; /* NULL: private anonymous */
+    uint64_t object_page;  /* of the object, at `start` */
+    struct vma *object_next;
+    struct vma *object_previous;
+};
+
+static inline bool vma_contains(const struct vma *vma, va_t va)
+{
+    return vma->start <= va && va < vma->end;
+}
+
+static inline bool vma_is_private(const struct vma *vma)
+{
+    return (vma->flags & VMA_SHARED) == 0;
+}
+
+/* The page of the object that backs `va`. */
+static inline uint64_t vma_object_page(const struct vma *vma, va_t va)
+{
+    return vma->object_page + ((va - vma->start) >> PAGE_SHIFT);
+}
+
+/* May this access be made, by the mapping's protection? Writable and executable pages are readable,
+ * as on x86. */
+static inline bool vma_permits(const struct vma *vma, bool write)
+{
+    return (vma->flags & (write ? VMA_WRITE : VMA_PROTECTION)) != 0;
+}
+
+/* What a new VMA is made of. */
+struct vma_shape {
+    va_t start;
+    va_t end;
+    uint32_t flags;
+    struct object *object; /* a further reference is taken */
+    uint64_t object_page;
+};
+
+/* Enough memory for `more` further VMAs in the address space: -ENOMEM. */
+int vma_reserve(struct mm *mm, uint32_t more);
+
+/* A new VMA in its address space; reserved. */
+struct vma *vma_insert(struct mm *mm, const struct vma_shape *shape);
+
+/* The same at the end of the index, as fork does. */
+struct vma *vma_append(struct mm *mm, const struct vma_shape *shape);
+
+/* Takes the VMA out of its address space and gives it back, with its reference to the object. */
+void vma_remove(struct vma *vma);
+
+/* Gives back every VMA of an address space that ends. */
+void vma_remove_all(struct mm *mm);
+
+/* Cuts a VMA in two at a page inside it; returns the upper part. Reserved. */
+struct vma *vma_split(struct vma *vma, va_t at);
+
+/* Joins the VMA with the neighbours that continue it; returns the VMA that then stands there. */
+struct vma *vma_merge(struct vma *vma);
+
+/* Removes every VMA in [start, end), cutting those at the ends. Reserved: one VMA. */
+void vma_remove_range(struct mm *mm, va_t start, va_t end);
+
+/* The first VMA that ends above `va`, and the one after a VMA; NULL when there is none. */
+struct vma *vma_find(struct mm *mm, va_t va);
+struct vma *vma_next(const struct vma *vma);
+struct vma *vma_previous(const struct vma *vma);
+
+/* Does any VMA lie in [start, end), in part at least? */
+bool vma_any_in(struct mm *mm, va_t start, va_t end);
+
+#endif

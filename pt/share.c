@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sharing, splitting, taking back, dropping; share.h has the rules. */
+#include "pt/share.h"
+
+#include <assert.h>
+#include <errno.h>
+
+static struct table *make_table(void *context, struct pt_tree *tree, unsigned level)
+{
+    (void)context;
+    return table_take(tree->ram, level);
+}
+
+static int note_leaf(void *context, struct pt_tree *tree, const struct pt_leaf *leaf)
+{
+    struct pt_leaf *found = context;
+
+    (void)tree;
+    *found = *leaf;
+    return 1;
+}
+
+/* The leaf for a page, with all tables above it made where they are missing. Reserved. */
+static struct pt_leaf leaf_made(struct pt_tree *tree, va_t va)
+{
+    static const struct pt_visitor visitor = {.leaf = note_leaf, .absent = make_table};
+    struct pt_leaf leaf = {0};
+    va_t page = page_of(va);
+
+    pt_walk(tree, page, page + PAGE_BYTES, &visitor, &leaf);
+    return leaf;
+}
+
+/* What a split allocates. */
+static struct ram_need split_need(const struct ram *ram, const struct table *table)
+{
+    struct ram_need need = {.leaf_tables = 1};
+
+    if (ram->rmap != NULL)
+        need.mappings = table_used(table);
+    return need;
+}
+
+static struct ram_need need_sum(struct ram_need need, const struct ram_need *more)
+{
+    if (more == NULL)
+        return need;
+    need.frames += more->frames;
+    need.leaf_tables += more->leaf_tables;
+    need.upper_tables += more->upper_tables;
+    need.mappings += more->mappings;
+    return need;
+}
+
+static struct table *split(struct pt_tree *tree, const struct pt_leaf *leaf)
+{
+    struct ram *ram = tree->ram;
+    struct table *shared = table_of_frame(ram, leaf->table->pfn);
+    struct table *own = table_take(ram, 0);
+
+    table_copy(ram, shared, own, 0, geometry_slots(tree->geometry));
+    tree_switch(tree, leaf->parent, leaf->parent_slot, own);
+    return own;
+}
+
+static int split_reserved(struct pt_tree *tree, const struct pt_leaf *leaf,
+                          const struct ram_need *more, struct table **table)
+{
+    struct ram_need need = need_sum(split_need(tree->ram, leaf->table), more);
+    int error = ram_reserve(tree->ram, &need);
+
+    if (error == 0)
+        *table = split(tree, leaf);
+    return error;
+}
+
+/* A table that hangs here alone is this tree's, once the entry above says so. */
+static struct table *take_back(struct pt_tree *tree, const struct pt_leaf *leaf)
+{
+    if (!parent_is_writable(tree->ram, leaf->parent, leaf->parent_slot))
+        tree_set_writable(tree, leaf->parent, leaf->parent_slot, true);
+    return table_of_frame(tree->ram, leaf->table->pfn);
+}
+
+int table_for_one(struct pt_tree *tree, va_t va, const struct ram_need *more, struct table **table)
+{
+    struct pt_leaf leaf;
+    bool exists = pt_lookup(tree, va, &leaf);
+
+    if (exists && table_is_shared(leaf.table))
+        return split_reserved(tree, &leaf, more, table);
+    struct ram_need need = {0};
+
+    if (!exists)
+        need = (struct ram_need){.leaf_tables = 1, .upper_tables = tree_upper_need(tree->geometry)};
+    if (!exists || more != NULL) {
+        need = need_sum(need, more);
+        int error = ram_reserve(tree->ram, &need);
+
+        if (error != 0)
+            return error;
+    }
+    if (!exists)
+        leaf = leaf_made(tree, va);
+    *table = take_back(tree, &leaf);
+    return 0;
+}
+
+static int one_of_range(void *context, struct pt_tree *tree, const struct pt_leaf *leaf)
+{
+    struct table *table;
+
+    (void)context;
+    return table_for_one(tree, leaf->va, NULL, &table);
+}
+
+int tables_for_one(struct pt_tree *tree, va_t start, va_t end)
+{
+    static const struct pt_visitor visitor = {.leaf = one_of_range};
+
+    return pt_walk(tree, start, end, &visitor, NULL);
+}
+
+struct table *table_for_all(const struct ram *ram, const struct table *table)
+{
+    return table_of_frame(ram, table->pfn);
+}
+
+struct sharing {
+    struct table *table;
+    bool writable;
+    struct pt_leaf *made;
+};
+
+static struct table *hook_shared(void *context, struct pt_tree *tree, unsigned level)
+{
+    const struct sharing *sharing = context;
+
+    return level == 0 ? sharing->table : table_take(tree->ram, level);
+}
+
+static int note_shared(void *context, struct pt_tree *tree, const struct pt_leaf *leaf)
+{
+    const struct sharing *sharing = context;
+
+    if (!sharing->writable)
+        tree_set_writable(tree, leaf->parent, leaf->parent_slot, false);
+    return 1;
+}
+
+void table_share(struct pt_tree *parent, const struct pt_leaf *leaf, struct pt_tree *child,
+                 bool all_shared)
+{
+    static const struct pt_visitor visitor = {.leaf = note_shared, .absent = hook_shared};
+    struct sharing sharing = {.table = table_of_frame(parent->ram, leaf->table->pfn),
+                              .writable = all_shared};
+
+    if (!all_shared && parent_is_writable(parent->ram, leaf->parent, leaf->parent_slot))
+        tree_set_writable(parent, leaf->parent, leaf->parent_slot, false);
+    pt_walk(child, leaf->va, leaf->va + PAGE_BYTES, &visitor, &sharing);
+    event_count(parent->ram->events, EVENT_TABLE_SHARED, 1);
+}
+
+struct table *table_for_copy(struct pt_tree *child, va_t va)
+{
+    struct pt_leaf leaf = leaf_made(child, va);
+
+    assert(!table_is_shared(leaf.table));
+    return table_of_frame(child->ram, leaf.table->pfn);
+}
+
+void table_drop(struct pt_tree *tree, const struct table *parent, unsigned slot)
+{
+    struct ram *ram = tree->ram;
+    struct table *table = table_of_frame(ram, entry_pfn(table_entry(ram, parent, slot)));
+
+    tree_unhook(tree, parent, slot);
+    if (table->share_count > 0) {
+        event_count(ram->events, EVENT_TABLE_DROPPED, 1);
+        return;
+    }
+    table_release(ram, table, 0, geometry_slots(tree->geometry));
+    table_give(ram, table);
+}
+
+static int drop_leaf(void *context, struct pt_tree *tree, const struct pt_leaf *leaf)
+{
+    (void)context;
+    table_drop(tree, leaf->parent, leaf->parent_slot);
+    return 0;
+}
+
+void tree_free_empty_upper(void *context, struct pt_tree *tree, const struct table *table,
+                           const struct table *parent, unsigned parent_slot)
+{
+    struct table *upper = table_of_frame(tree->ram, table->pfn);
+
+    (void)context;
+    if (parent == NULL || table->low != table->high)
+        return;
+    tree_unhook(tree, parent, parent_slot);
+    table_give(tree->ram, upper);
+}
+
+void tree_drop_range(struct pt_tree *tree, va_t start, va_t end)
+{
+    static const struct pt_visitor visitor = {.leaf = drop_leaf, .left = tree_free_empty_upper};
+
+    pt_walk(tree, start, end, &visitor, NULL);
+}
+
+void tree_destroy(struct pt_tree *tree)
+{
+    tree_drop_range(tree, 0, tree->geometry->user_end);
+    assert(tree->leaf_tables == 0 && tree->upper_tables == 1);
+    tree->root->share_count = 0;
+    tree->root->owner = NULL;
+    table_give(tree->ram, tree->root);
+    tree->root = NULL;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Sharing leaf tables, and the two doors to a table that may be changed.
+ *
+ * A leaf table may hang in several trees. Frames are referenced by tables, not by address spaces,
+ * so sharing touches no frame, no reverse map and no count of pages. The entry above a shared table
+ * is read-only while any mapping of its span is private; the pager tells which.
+ *
+ *   split       one tree gets its own copy. Private writable entries become read-only in BOTH
+ *               tables, whatever the count, before the entry above is switched with one store
+ *   take back   the last sharer keeps the table: the entry above becomes writable. That is safe only
+ *               because of that "both"
+ *   drop        one tree gives up its reference; the last one releases what the table holds
+ *
+ * The two doors, and there is no third:
+ *   table_for_one   for a change meant for one address space: takes back, or splits
+ *   table_for_all   for a change meant for every sharer; what is changed through it is revoked in
+ *                   the window of every address space attached
+ * After either, whatever was known of tables and entries of the span is stale.
+ */
+#ifndef FORKLAB_PT_SHARE_H
+#define FORKLAB_PT_SHARE_H
+
+#include "pt/walk.h"
+
+/*
+ * The leaf table for `va`, held by this tree alone; made where there is none. -ENOMEM with nothing
+ * changed. Reserves for itself; what else the caller needs at the same time it names in `more`
+ * (NULL: nothing), so that both are sure together.
+ */
+int table_for_one(struct pt_tree *tree, va_t va, const struct ram_need *more, struct table **table);
+
+/* The same for every leaf table that exists in [start, end): -ENOMEM before any entry changed. */
+int tables_for_one(struct pt_tree *tree, va_t start, va_t end);
+
+/* A table whose change is meant for all that share it. */
+struct table *table_for_all(const struct ram *ram, const struct table *table);
+
+/*
+ * Shares the table found at `leaf` with `child`, in whose tree the slot is empty. The entry above
+ * becomes read-only in both trees unless `all_shared` (every mapping of the span is MAP_SHARED).
+ * Upper tables were reserved.
+ */
+void table_share(struct pt_tree *parent, const struct pt_leaf *leaf, struct pt_tree *child,
+                 bool all_shared);
+
+/* The leaf table for `va` in a tree where nothing is shared yet: fork's copies go there. Reserved. */
+struct table *table_for_copy(struct pt_tree *child, va_t va);
+
+/* Gives up this tree's reference to the leaf table that hangs in that slot. */
+void table_drop(struct pt_tree *tree, const struct table *parent, unsigned slot);
+
+/* A visitor's `left`: frees an upper table that has become empty, except the root. */
+void tree_free_empty_upper(void *context, struct pt_tree *tree, const struct table *table,
+                           const struct table *parent, unsigned parent_slot);
+
+/* Drops every leaf table in [start, end), which covers whole spans, and frees empty upper tables. */
+void tree_drop_range(struct pt_tree *tree, va_t start, va_t end);
+
+/* Drops everything, the root too. What windows let through was revoked before. */
+void tree_destroy(struct pt_tree *tree);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Tables: headers, pools, and the changes of single entries. The loops over whole tables are in
+ * table_copy.c.
+ */
+#include "pt/table.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct table *table_header_new(const struct geometry *geometry, bool upper)
+{
+    struct table *table = calloc(1, sizeof(*table));
+
+    if (table == NULL || !upper)
+        return table;
+    table->links = calloc(geometry_slots(geometry), sizeof(*table->links));
+    if (table->links == NULL) {
+        free(table);
+        return NULL;
+    }
+    return table;
+}
+
+void table_header_free(struct table *table)
+{
+    if (table == NULL)
+        return;
+    free(table->links);
+    free(table);
+}
+
+struct table *table_take(struct ram *ram, unsigned level)
+{
+    pfn_t pfn = frame_list_pop(ram, level == 0 ? &ram->leaf_pool : &ram->upper_pool);
+    struct table *table = table_of_frame(ram, pfn);
+
+    ram->frames[pfn].kind = FRAME_TABLE;
+    *table = (struct table){.pfn = pfn,
+                            .first_parent = PFN_NONE,
+                            .last_parent = PFN_NONE,
+                            .level = (uint8_t)level,
+                            .links = table->links};
+    event_count(ram->events, EVENT_TABLE_TAKEN, 1);
+    return table;
+}
+
+void table_give(struct ram *ram, struct table *table)
+{
+    assert(table->low == table->high && table->share_count == 0);
+    ram->frames[table->pfn].kind = FRAME_POOL;
+    frame_list_push(ram, table->links == NULL ? &ram->leaf_pool : &ram->upper_pool, table->pfn);
+    event_count(ram->events, EVENT_TABLE_FREED, 1);
+}
+
+unsigned table_used(const struct table *table)
+{
+    unsigned used = table->special;
+
+    for (unsigned kind = 0; kind < FRAME_KINDS; kind++)
+        used += table->present[kind];
+    return used;
+}
+
+static void store_entry(struct ram *ram, struct table *table, unsigned slot, entry_t entry)
+{
+    stored_entry_put(frame_data(ram, table->pfn), slot, ram->geometry->entry_bytes, entry);
+    if (table->low == table->high) {
+        table->low = (uint16_t)slot;
+        table->high = (uint16_t)(slot + 1);
+        return;
+    }
+    if (slot < table->low)
+        table->low = (uint16_t)slot;
+    if (slot >= table->high)
+        table->high = (uint16_t)(slot + 1);
+}
+
+/* Keeps [low, high) tight at its ends, which is enough for tables that empty from one side, and
+ * exact where nothing is left. */
+static void empty_slot(struct ram *ram, struct table *table, unsigned slot)
+{
+    store_entry(ram, table, slot, ENTRY_NONE);
+    if (slot + 1u == table->high)
+        table->high--;
+    else if (slot == table->low)
+        table->low++;
+    if (table_used(table) == 0)
+        table->low = table->high = 0;
+}
+
+void table_store_upper(struct ram *ram, struct table *table, unsigned slot, entry_t entry)
+{
+    bool was_empty = entry_is_none(table_entry(ram, table, slot));
+
+    assert(table->level > 0);
+    if (entry_is_none(entry)) {
+        table->present[FRAME_TABLE]--;
+        empty_slot(ram, table, slot);
+        return;
+    }
+    if (was_empty)
+        table->present[FRAME_TABLE]++;
+    store_entry(ram, table, slot, entry);
+}
+
+void table_fill(struct ram *ram, struct table *table, unsigned slot, entry_t entry)
+{
+    pfn_t pfn = entry_pfn(entry);
+
+    assert(entry_is_present(entry) && entry_is_none(table_entry(ram, table, slot)));
+    frame_get(ram, pfn);
+    table->present[ram->frames[pfn].kind]++;
+    store_entry(ram, table, slot, entry);
+    if (ram->rmap != NULL)
+        ram->rmap->add(ram->rmap_context, table, slot, slot + 1);
+}
+
+void table_put(struct ram *ram, struct table *table, unsigned slot, entry_t entry)
+{
+    assert(!entry_is_present(entry) && entry_is_none(table_entry(ram, table, slot)));
+    assert(!entry_is_none(entry));
+    table->special++;
+    if (entry_is_swap(entry))
+        table->swapped++;
+    store_entry(ram, table, slot, entry);
+}
+
+void table_change(struct ram *ram, struct table *table, unsigned slot, entry_t entry)
+{
+    assert(entry_is_present(entry));
+    assert(entry_pfn(entry) == entry_pfn(table_entry(ram, table, slot)));
+    stored_entry_put(frame_data(ram, table->pfn), slot, ram->geometry->entry_bytes, entry);
+}
+
+entry_t table_clear(struct ram *ram, struct table *table, unsigned slot)
+{
+    entry_t entry = table_entry(ram, table, slot);
+
+    if (entry_is_present(entry)) {
+        struct frame *frame = &ram->frames[entry_pfn(entry)];
+
+        if (ram->rmap != NULL)
+            ram->rmap->remove(ram->rmap_context, table, slot, slot + 1);
+        if (entry_is_dirty(entry) && frame->kind != FRAME_ANON)
+            frame->flags |= FRAME_DIRTY;
+        table->present[frame->kind]--;
+    } else if (!entry_is_none(entry)) {
+        table->special--;
+        if (entry_is_swap(entry))
+            table->swapped--;
+    }
+    empty_slot(ram, table, slot);
+    return entry;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The two loops over many entries: copying a table, at fork and at a split, and releasing one.
+ *
+ * They are what a copied fork and its exit spend their time in, so each is compiled twice, with the
+ * width of an entry as a constant, and the reverse map is told of whole ranges.
+ */
+#include <assert.h>
+
+#include "pt/table.h"
+
+/* The copy of one present entry: what the child's table gets. The source may change in place. */
+static ALWAYS_INLINE entry_t copy_present(struct frame *frame, entry_t *entry)
+{
+    if (frame->kind == FRAME_ANON) {
+        *entry = entry_without(*entry, ENTRY_WRITE | ENTRY_EXCLUSIVE);
+        return entry_without(*entry, ENTRY_ACCESSED);
+    }
+    return entry_without(*entry, ENTRY_ACCESSED | ENTRY_DIRTY);
+}
+
+/* A pinned page stays the pinner's alone: the copy gets a frame of its own, and may write it. */
+static entry_t copy_pinned(struct ram *ram, entry_t entry)
+{
+    pfn_t pfn = frame_take(ram, FRAME_ANON, PFN_NONE);
+
+    frame_copy(ram, pfn, entry_pfn(entry));
+    entry_t flags = entry & ENTRY_FLAGS_MASK;
+
+    return entry_make(pfn, entry_without(flags, ENTRY_ACCESSED));
+}
+
+static ALWAYS_INLINE void copy_special(struct table *destination, uint8_t *to, unsigned slot,
+                                       unsigned entry_bytes, entry_t entry)
+{
+    stored_entry_put(to, slot, entry_bytes, entry);
+    destination->special++;
+    if (entry_is_swap(entry))
+        destination->swapped++;
+}
+
+static ALWAYS_INLINE void copy_entries(struct ram *ram, const struct table *source,
+                                       struct table *destination, unsigned first, unsigned end,
+                                       unsigned entry_bytes)
+{
+    uint8_t *from = frame_data(ram, source->pfn);
+    uint8_t *to = frame_data(ram, destination->pfn);
+    unsigned anon = 0;
+
+    for (unsigned slot = first; slot < end; slot++) {
+        entry_t entry = stored_entry_get(from, slot, entry_bytes);
+
+        if (!entry_is_present(entry)) {
+            if (!entry_is_none(entry))
+                copy_special(destination, to, slot, entry_bytes, entry);
+            continue;
+        }
+        struct frame *frame = &ram->frames[entry_pfn(entry)];
+        entry_t kept = entry;
+        entry_t copy;
+
+        if (frame->pins > 0 && frame->kind == FRAME_ANON) {
+            copy = copy_pinned(ram, entry);
+            frame = &ram->frames[entry_pfn(copy)];
+        } else {
+            copy = copy_present(frame, &kept);
+        }
+        if (kept != entry)
+            stored_entry_put(from, slot, entry_bytes, kept);
+        stored_entry_put(to, slot, entry_bytes, copy);
+        frame->count += frame->kind != FRAME_ZERO;
+        if (frame->kind == FRAME_ANON)
+            anon++;
+        else
+            destination->present[frame->kind]++;
+    }
+    destination->present[FRAME_ANON] = (uint16_t)(destination->present[FRAME_ANON] + anon);
+}
+
+static void widen_used(struct table *table, unsigned first, unsigned end)
+{
+    if (table->low == table->high) {
+        table->low = (uint16_t)first;
+        table->high = (uint16_t)end;
+        return;
+    }
+    table->low = (uint16_t)min_u64(table->low, first);
+    table->high = (uint16_t)max_u64(table->high, end);
+}
+
+void table_copy(struct ram *ram, struct table *source, struct table *destination, unsigned first,
+                unsigned end)
+{
+    unsigned from = (unsigned)max_u64(first, source->low);
+    unsigned to = (unsigned)min_u64(end, source->high);
+
+    if (from >= to)
+        return;
+    unsigned before = table_used(destination);
+
+    if (ram->geometry->entry_bytes == sizeof(uint32_t))
+        copy_entries(ram, source, destination, from, to, sizeof(uint32_t));
+    else
+        copy_entries(ram, source, destination, from, to, sizeof(uint64_t));
+    widen_used(destination, from, to);
+    if (ram->rmap != NULL)
+        ram->rmap->add(ram->rmap_context, destination, from, to);
+    event_count(ram->events, EVENT_ENTRY_COPIED, table_used(destination) - before);
+}
+
+unsigned table_pinned_frames(const struct ram *ram, const struct table *table)
+{
+    unsigned pinned = 0;
+
+    for (unsigned slot = table->low; slot < table->high; slot++) {
+        entry_t entry = table_entry(ram, table, slot);
+
+        if (!entry_is_present(entry))
+            continue;
+        const struct frame *frame = &ram->frames[entry_pfn(entry)];
+
+        pinned += frame->pins > 0 && frame->kind == FRAME_ANON;
+    }
+    return pinned;
+}
+
+static ALWAYS_INLINE void release_entries(struct ram *ram, struct table *table, unsigned first,
+                                          unsigned end, unsigned entry_bytes)
+{
+    uint8_t *entries = frame_data(ram, table->pfn);
+
+    for (unsigned slot = first; slot < end; slot++) {
+        entry_t entry = stored_entry_get(entries, slot, entry_bytes);
+
+        if (entry_is_none(entry))
+            continue;
+        stored_entry_put(entries, slot, entry_bytes, ENTRY_NONE);
+        if (!entry_is_present(entry)) {
+            table->special--;
+            if (entry_is_swap(entry))
+                table->swapped--;
+            continue;
+        }
+        struct frame *frame = &ram->frames[entry_pfn(entry)];
+
+        table->present[frame->kind]--;
+        if (frame->kind != FRAME_ANON && entry_is_dirty(entry))
+            frame->flags |= FRAME_DIRTY;
+        frame_put(ram, entry_pfn(entry));
+    }
+}
+
+/* After [first, end) became empty, [low, high) may shrink from either side. */
+static void narrow_used(struct table *table, unsigned first, unsigned end)
+{
+    if (table_used(table) == 0)
+        table->low = table->high = 0;
+    else if (first == table->low)
+        table->low = (uint16_t)end;
+    else if (end == table->high)
+        table->high = (uint16_t)first;
+}
+
+void table_release(struct ram *ram, struct table *table, unsigned first, unsigned end)
+{
+    unsigned from = (unsigned)max_u64(first, table->low);
+    unsigned to = (unsigned)min_u64(end, table->high);
+
+    if (from >= to)
+        return;
+    unsigned before = table_used(table);
+
+    if (ram->rmap != NULL)
+        ram->rmap->remove(ram->rmap_context, table, from, to);
+    if (ram->geometry->entry_bytes == sizeof(uint32_t))
+        release_entries(ram, table, from, to, sizeof(uint32_t));
+    else
+        release_entries(ram, table, from, to, sizeof(uint64_t));
+    narrow_used(table, from, to);
+    event_count(ram->events, EVENT_ENTRY_RELEASED, before - table_used(table));
+}
