@@ -33,6 +33,7 @@ struct fork {
     struct mm *parent;
     struct mm *child;
     const struct kernel *kernel;
+    struct share_cursor cursor;
 };
 
 /* Do the entries of this VMA go to the child? Others it faults in again, or never has. */
@@ -104,7 +105,7 @@ static void copy_vma_part(const struct fork *fork, const struct vma *vma, const 
                geometry_slot(geometry, end - 1, 0) + 1);
 }
 
-static int copy_leaf(const struct fork *fork, const struct span *span, const struct pt_leaf *leaf)
+static int copy_leaf(struct fork *fork, const struct span *span, const struct pt_leaf *leaf)
 {
     struct ram *ram = fork->parent->tree.ram;
     int error = reserve_copy(ram, leaf->table);
@@ -112,9 +113,8 @@ static int copy_leaf(const struct fork *fork, const struct span *span, const str
     if (error != 0)
         return error;
     struct table *source = table_for_all(ram, leaf->table);
-    struct table *copy = table_for_copy(&fork->child->tree, leaf->va);
+    struct table *copy = table_for_copy(&fork->child->tree, leaf, &fork->cursor);
 
-    copy->may_hold_pin = false;
     for (const struct vma *vma = span->first; vma != NULL && vma->start < span->end;
          vma = vma_next(vma)) {
         if (vma_is_copied(fork->kernel, vma))
@@ -128,7 +128,7 @@ static int copy_leaf(const struct fork *fork, const struct span *span, const str
 
 static int fork_leaf(void *context, struct pt_tree *tree, const struct pt_leaf *leaf)
 {
-    const struct fork *fork = context;
+    struct fork *fork = context;
     struct span span = look_at_span(fork, leaf->va);
 
     if (!span.any_copied) {
@@ -137,11 +137,11 @@ static int fork_leaf(void *context, struct pt_tree *tree, const struct pt_leaf *
     }
     if (!may_share(fork, &span, leaf->table))
         return copy_leaf(fork, &span, leaf);
-    table_share(tree, leaf, &fork->child->tree, !span.any_private);
+    table_share(tree, leaf, &fork->child->tree, &fork->cursor, !span.any_private);
     return 0;
 }
 
-static int fork_tables(const struct fork *fork)
+static int fork_tables(struct fork *fork)
 {
     static const struct pt_visitor visitor = {.leaf = fork_leaf};
     struct pt_tree *tree = &fork->parent->tree;
@@ -150,7 +150,7 @@ static int fork_tables(const struct fork *fork)
 
     if (error != 0)
         return error;
-    return pt_walk(tree, 0, tree->geometry->user_end, &visitor, (void *)(uintptr_t)fork);
+    return pt_walk(tree, 0, tree->geometry->user_end, &visitor, fork);
 }
 
 /* Duplicates the VMAs in order; what was written through a private one is caught from now on. */

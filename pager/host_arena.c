@@ -48,6 +48,7 @@ static struct {
     struct host_window *slots;
     struct host_window *clean; /* free ones, linked by `older` */
     struct host_home *homes;
+    bool is_parents; /* this process was forked by the one that reserved it */
 } arena = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 uintptr_t host_arena_start(void)
@@ -108,8 +109,10 @@ static struct host_window *reserve_records(void)
 
 static void leave_to_parent(void)
 {
-    /* In a forked process; should it fail, the windows are shared with the parent. */
+    /* In a forked process; should it fail, what was mapped stays shared with the parent. */
     (void)munmap((void *)arena.start, arena.bytes);
+    arena.bytes = 0;
+    arena.is_parents = true;
 }
 
 static int reserve_all(void)
@@ -136,7 +139,9 @@ int host_arena_reserve(void)
     int error = 0;
 
     pthread_mutex_lock(&arena.lock);
-    if (arena.start == 0)
+    if (arena.is_parents)
+        error = -EPERM;
+    else if (arena.start == 0)
         error = reserve_all();
     pthread_mutex_unlock(&arena.lock);
     return error;

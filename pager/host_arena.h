@@ -11,7 +11,10 @@
 
 #include "pager/host_window.h"
 
-/* Reserves the arena unless it is there. -ENOMEM: the host grants nothing of use. */
+/*
+ * Reserves the arena unless it is there. -ENOMEM: the host grants nothing of use; -EPERM: this
+ * process was forked by one that has an arena, and can have none.
+ */
 int host_arena_reserve(void);
 
 /* Where the arena lies, once it is reserved. */

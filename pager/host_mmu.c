@@ -215,10 +215,14 @@ int mmu_host_create(struct mmu **mmu, struct ram *ram, const struct host_ram *ho
         (void)snprintf(problem, problem_bytes, "%s", reason);
         return -ENOTSUP;
     }
-    if (host_arena_reserve() != 0) {
-        (void)snprintf(problem, problem_bytes,
-                       "the host grants no range of addresses for windows (ulimit -v?)");
-        return -ENOMEM;
+    int error = host_arena_reserve();
+
+    if (error != 0) {
+        (void)snprintf(problem, problem_bytes, "%s",
+                       error == -EPERM
+                           ? "a process forked by one with a host MMU can have none itself"
+                           : "the host grants no range of addresses for windows (ulimit -v?)");
+        return error;
     }
     struct host_mmu *made = calloc(1, sizeof(*made));
 

@@ -20,7 +20,8 @@
 #include "pager/host_fault.h"
 #include "pager/host_map.h"
 
-enum { MOST_GAP_PAGES = 16 };
+/* The host flushes its TLB page by page over a short range, so gaps have their price too. */
+enum { MOST_GAP_PAGES = 3 };
 
 /* --- sets of chunks --- */
 

@@ -86,8 +86,7 @@ struct vma *vma_split(struct vma *vma, va_t at)
     return vma_insert(vma->mm, &upper);
 }
 
-/* Does `upper` continue `lower`, so that one VMA can stand for both? */
-static bool vma_continues(const struct vma *lower, const struct vma *upper)
+bool vma_continues(const struct vma *lower, const struct vma *upper)
 {
     if (lower->end != upper->start || lower->object != upper->object)
         return false;

@@ -97,6 +97,9 @@ void vma_remove_all(struct mm *mm);
 /* Cuts a VMA in two at a page inside it; returns the upper part. Reserved. */
 struct vma *vma_split(struct vma *vma, va_t at);
 
+/* Does `upper` continue `lower`, so that one VMA can stand for both? */
+bool vma_continues(const struct vma *lower, const struct vma *upper);
+
 /* Joins the VMA with the neighbours that continue it; returns the VMA that then stands there. */
 struct vma *vma_merge(struct vma *vma);
 

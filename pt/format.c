@@ -233,7 +233,7 @@ void tree_dump(const struct pt_tree *tree, FILE *out)
     for (unsigned level = 0; level < sizeof(dump.written) / sizeof(dump.written[0]); level++)
         dump.written[level] = PFN_NONE;
     dump.address_digits = snprintf(NULL, 0, "%" PRIx64, last);
-    fprintf(out, "%s tree: %u upper and %u leaf tables\n", tree->geometry->name, tree->upper_tables,
+    fprintf(out, "%s tree, tables: %u upper, %u leaf\n", tree->geometry->name, tree->upper_tables,
             tree->leaf_tables);
     pt_walk_const(tree, 0, tree->geometry->user_end, &visitor, &dump);
 }

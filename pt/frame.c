@@ -10,7 +10,8 @@
 #include "pt/random.h"
 #include "pt/table.h"
 
-enum { LEAST_FRAMES = 8, POOL_BATCH_FRAMES = 64 };
+/* A batch is a small part of what was never touched, so that little RAM is not all tables. */
+enum { LEAST_FRAMES = 8, POOL_BATCH_FRAMES = 64, POOL_BATCH_PART = 8 };
 
 static const struct frame_list empty_list = {.head = PFN_NONE, .tail = PFN_NONE};
 
@@ -171,7 +172,7 @@ static int reserve_tables(struct ram *ram, const struct ram_need *need, bool upp
 
     if (pool->count >= needed)
         return 0;
-    uint32_t batch = (uint32_t)min_u64(POOL_BATCH_FRAMES, untouched_frames(ram));
+    uint32_t batch = (uint32_t)min_u64(POOL_BATCH_FRAMES, untouched_frames(ram) / POOL_BATCH_PART);
     uint32_t wanted = (uint32_t)max_u64(needed, batch);
 
     while (pool->count < wanted) {
@@ -202,8 +203,8 @@ int ram_reserve(struct ram *ram, const struct ram_need *need)
 
 static pfn_t choose_frame(struct ram *ram, pfn_t hint)
 {
-    bool was_touched = hint < ram->watermark ||
-                       (hint >= ram->table_floor && hint < ram->frame_count);
+    bool was_touched =
+        hint < ram->watermark || (hint >= ram->table_floor && hint < ram->frame_count);
 
     if (was_touched && ram->frames[hint].kind == FRAME_FREE) {
         frame_list_remove(ram, &ram->free, hint);

@@ -16,6 +16,8 @@
 
 #include "pt/types.h"
 
+enum { GEOMETRY_MOST_SLOTS = 1024 };
+
 struct geometry {
     const char *name;
     unsigned levels;

@@ -37,7 +37,7 @@ static bool suits_list(const struct ram *ram, const struct frame_list *list, pfn
     if (list == &ram->free)
         return frame->kind == FRAME_FREE;
     return frame->kind == FRAME_POOL && frame->table != NULL &&
-           (frame->table->links != NULL) == (list == &ram->upper_pool);
+           (frame->table->upper != NULL) == (list == &ram->upper_pool);
 }
 
 static bool list_is_whole(const struct check *check, const struct frame_list *list,

@@ -117,7 +117,7 @@ static bool attachment_is_right(const struct check *check, const struct table *t
     const struct ram *ram = check->ram;
     const struct table *upper = table_in_frame(ram, parent);
 
-    if (upper == NULL || upper->level != table->level + 1 || upper->links == NULL ||
+    if (upper == NULL || upper->level != table->level + 1 || upper->upper == NULL ||
         table->slot >= geometry_slots(ram->geometry))
         return check_fails(check, "table %u is attached to frame %u slot %u, no table of level %d",
                            table->pfn, parent, table->slot, table->level + 1);
@@ -140,7 +140,7 @@ static bool attachments_agree(const struct check *check, const struct table *tab
     for (; parent != PFN_NONE && length <= table->share_count; length++) {
         if (!attachment_is_right(check, table, parent))
             return false;
-        const struct table_link *link = &table_in_frame(check->ram, parent)->links[table->slot];
+        const struct table_link *link = &table_in_frame(check->ram, parent)->upper->links[table->slot];
 
         if (link->previous_parent != previous)
             return check_fails(check, "table %u: parent %u says that %u is before it, not %u",

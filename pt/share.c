@@ -126,47 +126,58 @@ struct table *table_for_all(const struct ram *ram, const struct table *table)
     return table_of_frame(ram, table->pfn);
 }
 
-struct sharing {
-    struct table *table;
-    bool writable;
-    struct pt_leaf *made;
-};
-
-static struct table *hook_shared(void *context, struct pt_tree *tree, unsigned level)
+static struct table *make_upper(void *context, struct pt_tree *tree, unsigned level)
 {
-    const struct sharing *sharing = context;
-
-    return level == 0 ? sharing->table : table_take(tree->ram, level);
+    (void)context;
+    return level == 0 ? NULL : table_take(tree->ram, level);
 }
 
-static int note_shared(void *context, struct pt_tree *tree, const struct pt_leaf *leaf)
+/* The last upper table on the way down to a missing leaf. */
+static void note_upper(void *context, struct pt_tree *tree, const struct table *table,
+                       const struct table *parent, unsigned parent_slot)
 {
-    const struct sharing *sharing = context;
+    const struct table **found = context;
 
-    if (!sharing->writable)
-        tree_set_writable(tree, leaf->parent, leaf->parent_slot, false);
-    return 1;
+    (void)tree;
+    (void)parent;
+    (void)parent_slot;
+    if (table->level == 1)
+        *found = table;
+}
+
+/* The table in the child's tree that leaf tables near `leaf` hang from, made where it is missing. */
+static const struct table *child_parent(struct pt_tree *child, const struct pt_leaf *leaf,
+                                        struct share_cursor *cursor)
+{
+    static const struct pt_visitor visitor = {.absent = make_upper, .left = note_upper};
+
+    if (cursor->from != leaf->parent) {
+        va_t page = page_of(leaf->va);
+
+        pt_walk(child, page, page + PAGE_BYTES, &visitor, &cursor->to);
+        cursor->from = leaf->parent;
+    }
+    return cursor->to;
 }
 
 void table_share(struct pt_tree *parent, const struct pt_leaf *leaf, struct pt_tree *child,
-                 bool all_shared)
+                 struct share_cursor *cursor, bool all_shared)
 {
-    static const struct pt_visitor visitor = {.leaf = note_shared, .absent = hook_shared};
-    struct sharing sharing = {.table = table_of_frame(parent->ram, leaf->table->pfn),
-                              .writable = all_shared};
+    struct table *table = table_of_frame(parent->ram, leaf->table->pfn);
 
     if (!all_shared && parent_is_writable(parent->ram, leaf->parent, leaf->parent_slot))
         tree_set_writable(parent, leaf->parent, leaf->parent_slot, false);
-    pt_walk(child, leaf->va, leaf->va + PAGE_BYTES, &visitor, &sharing);
+    tree_hook(child, child_parent(child, leaf, cursor), leaf->parent_slot, table, all_shared);
     event_count(parent->ram->events, EVENT_TABLE_SHARED, 1);
 }
 
-struct table *table_for_copy(struct pt_tree *child, va_t va)
+struct table *table_for_copy(struct pt_tree *child, const struct pt_leaf *leaf,
+                             struct share_cursor *cursor)
 {
-    struct pt_leaf leaf = leaf_made(child, va);
+    struct table *table = table_take(child->ram, 0);
 
-    assert(!table_is_shared(leaf.table));
-    return table_of_frame(child->ram, leaf.table->pfn);
+    tree_hook(child, child_parent(child, leaf, cursor), leaf->parent_slot, table, true);
+    return table;
 }
 
 void table_drop(struct pt_tree *tree, const struct table *parent, unsigned slot)

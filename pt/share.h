@@ -37,15 +37,25 @@ int tables_for_one(struct pt_tree *tree, va_t start, va_t end);
 struct table *table_for_all(const struct ram *ram, const struct table *table);
 
 /*
+ * Where fork stands in the child's tree: the parent of leaf tables there that corresponds to the
+ * one it last came from. Starts out as zeros; valid while both trees only gain tables.
+ */
+struct share_cursor {
+    const struct table *from;
+    const struct table *to;
+};
+
+/*
  * Shares the table found at `leaf` with `child`, in whose tree the slot is empty. The entry above
  * becomes read-only in both trees unless `all_shared` (every mapping of the span is MAP_SHARED).
  * Upper tables were reserved.
  */
 void table_share(struct pt_tree *parent, const struct pt_leaf *leaf, struct pt_tree *child,
-                 bool all_shared);
+                 struct share_cursor *cursor, bool all_shared);
 
-/* The leaf table for `va` in a tree where nothing is shared yet: fork's copies go there. Reserved. */
-struct table *table_for_copy(struct pt_tree *child, va_t va);
+/* An empty leaf table at the place of `leaf` in the child's tree, for fork's copies. Reserved. */
+struct table *table_for_copy(struct pt_tree *child, const struct pt_leaf *leaf,
+                             struct share_cursor *cursor);
 
 /* Gives up this tree's reference to the leaf table that hangs in that slot. */
 void table_drop(struct pt_tree *tree, const struct table *parent, unsigned slot);

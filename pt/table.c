@@ -14,8 +14,9 @@ struct table *table_header_new(const struct geometry *geometry, bool upper)
 
     if (table == NULL || !upper)
         return table;
-    table->links = calloc(geometry_slots(geometry), sizeof(*table->links));
-    if (table->links == NULL) {
+    table->upper =
+        calloc(1, sizeof(*table->upper) + geometry_slots(geometry) * sizeof(struct table_link));
+    if (table->upper == NULL) {
         free(table);
         return NULL;
     }
@@ -26,7 +27,7 @@ void table_header_free(struct table *table)
 {
     if (table == NULL)
         return;
-    free(table->links);
+    free(table->upper);
     free(table);
 }
 
@@ -40,7 +41,7 @@ struct table *table_take(struct ram *ram, unsigned level)
                             .first_parent = PFN_NONE,
                             .last_parent = PFN_NONE,
                             .level = (uint8_t)level,
-                            .links = table->links};
+                            .upper = table->upper};
     event_count(ram->events, EVENT_TABLE_TAKEN, 1);
     return table;
 }
@@ -49,7 +50,7 @@ void table_give(struct ram *ram, struct table *table)
 {
     assert(table->low == table->high && table->share_count == 0);
     ram->frames[table->pfn].kind = FRAME_POOL;
-    frame_list_push(ram, table->links == NULL ? &ram->leaf_pool : &ram->upper_pool, table->pfn);
+    frame_list_push(ram, table->upper == NULL ? &ram->leaf_pool : &ram->upper_pool, table->pfn);
     event_count(ram->events, EVENT_TABLE_FREED, 1);
 }
 
@@ -89,16 +90,30 @@ static void empty_slot(struct ram *ram, struct table *table, unsigned slot)
         table->low = table->high = 0;
 }
 
+unsigned table_next_used(const struct table *table, unsigned slot, unsigned end)
+{
+    while (slot < end) {
+        uint64_t ahead = table->upper->used[slot / 64] >> slot % 64;
+
+        if (ahead != 0)
+            return (unsigned)min_u64(slot + (unsigned)__builtin_ctzll(ahead), end);
+        slot = (slot / 64 + 1) * 64;
+    }
+    return end;
+}
+
 void table_store_upper(struct ram *ram, struct table *table, unsigned slot, entry_t entry)
 {
     bool was_empty = entry_is_none(table_entry(ram, table, slot));
 
     assert(table->level > 0);
     if (entry_is_none(entry)) {
+        table->upper->used[slot / 64] &= ~((uint64_t)1 << slot % 64);
         table->present[FRAME_TABLE]--;
         empty_slot(ram, table, slot);
         return;
     }
+    table->upper->used[slot / 64] |= (uint64_t)1 << slot % 64;
     if (was_empty)
         table->present[FRAME_TABLE]++;
     store_entry(ram, table, slot, entry);

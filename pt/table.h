@@ -8,7 +8,7 @@
  *                 Sharing is told by this count alone
  *   attachment    one of those entries. A shared table stays at one address, so all of them stand
  *                 in the same slot of different parents: an attachment is named by its parent, and
- *                 the list of them runs through arrays that the parents carry (`links`), so that
+ *                 the list of them runs through arrays that the parents carry (`upper`), so that
  *                 attaching and detaching allocate nothing and search nothing
  *   present[k]    present entries by kind of frame (an upper table's are of kind FRAME_TABLE); what an address space has resident is the sum
  *                 over its tables, computed when asked
@@ -33,6 +33,15 @@ struct table_link {
     pfn_t previous_parent;
 };
 
+/*
+ * What an upper table has beside its entries: which slots are in use, so that a walk passes over
+ * empty ones at once, and the children's lists of attachments, by slot.
+ */
+struct table_upper {
+    uint64_t used[GEOMETRY_MOST_SLOTS / 64];
+    struct table_link links[];
+};
+
 struct table {
     pfn_t pfn;
     uint32_t share_count;
@@ -46,8 +55,8 @@ struct table {
     uint16_t special;  /* entries neither empty nor present: swap, guard */
     uint16_t swapped;  /* of those, swap */
     uint16_t present[FRAME_KINDS];
-    struct table_link *links; /* an upper table's: attachments of the children, by slot */
-    void *owner;              /* the root's: the tree it belongs to */
+    struct table_upper *upper; /* NULL in a leaf table */
+    void *owner;               /* the root's: the tree it belongs to */
 };
 
 /* Headers live as long as their frame stays a table's; NULL when memory ends, or to free nothing. */
@@ -107,6 +116,9 @@ void table_fill(struct ram *ram, struct table *table, unsigned slot, entry_t ent
 void table_put(struct ram *ram, struct table *table, unsigned slot, entry_t entry);
 void table_change(struct ram *ram, struct table *table, unsigned slot, entry_t entry);
 entry_t table_clear(struct ram *ram, struct table *table, unsigned slot);
+
+/* The first used slot of an upper table in [slot, end); `end` if there is none. */
+unsigned table_next_used(const struct table *table, unsigned slot, unsigned end);
 
 /* Stores an entry of an upper table; references are the caller's business. */
 void table_store_upper(struct ram *ram, struct table *table, unsigned slot, entry_t entry);

@@ -2,7 +2,7 @@
 /*
  * Hanging tables into trees, and the lists of attachments.
  *
- * The list of a leaf table's parents runs through the `links` arrays of those parents, at the slot
+ * The list of a leaf table's parents runs through arrays of those parents (struct table_upper), at the slot
  * that they all share. The oldest attachment stays at the head.
  */
 #include "pt/tree.h"
@@ -27,7 +27,7 @@ static struct table *own_upper(const struct ram *ram, const struct table *parent
 
 static struct table_link *link_of(const struct ram *ram, pfn_t parent, unsigned slot)
 {
-    return &table_of_frame(ram, parent)->links[slot];
+    return &table_of_frame(ram, parent)->upper->links[slot];
 }
 
 static void attach(const struct ram *ram, struct table *child, const struct table *parent,
@@ -74,6 +74,7 @@ static void store_above(struct pt_tree *tree, const struct table *parent, unsign
 void tree_hook(struct pt_tree *tree, const struct table *parent, unsigned slot, struct table *child,
                bool writable)
 {
+    assert(entry_is_none(table_entry(tree->ram, parent, slot)));
     attach(tree->ram, child, parent, slot);
     store_above(tree, parent, slot, child, writable);
     if (child->level == 0)

@@ -26,9 +26,10 @@ typedef uint64_t entry_t;
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
+/* Rounding to a unit that is a power of two. */
 static inline uint64_t round_down(uint64_t value, uint64_t unit)
 {
-    return value - value % unit;
+    return value & ~(unit - 1);
 }
 
 /* Wraps to 0 when the result does not fit: callers check their limits first. */

@@ -101,12 +101,13 @@ static int walk_table(const struct walk *walk, const struct place *place)
     unsigned last = geometry_slot(geometry, place->end - 1, table->level);
 
     unsigned end_slot = last + 1;
+    bool makes = walk->visitor->absent != NULL;
 
-    if (walk->visitor->absent == NULL) {
-        first = (unsigned)max_u64(first, table->low);
-        end_slot = (unsigned)min_u64(end_slot, table->high);
-    }
     for (unsigned slot = first; slot < end_slot; slot++) {
+        if (!makes)
+            slot = table_next_used(table, slot, end_slot);
+        if (slot == end_slot)
+            break;
         va_t start = max_u64(place->start, base + slot * coverage);
         va_t end = min_u64(place->end, base + (slot + 1) * coverage);
         int result = walk_slot(walk, place, slot, start, end);

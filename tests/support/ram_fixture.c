@@ -229,7 +229,7 @@ int fixture_share(struct pt_tree *parent, va_t va, struct pt_tree *child)
     int error = reserve_for_child(parent, &leaf, false);
 
     if (error == 0)
-        table_share(parent, &leaf, child, false);
+        table_share(parent, &leaf, child, &(struct share_cursor){0}, false);
     return error;
 }
 
@@ -243,8 +243,9 @@ int fixture_copy(struct pt_tree *parent, va_t va, struct pt_tree *child)
     if (error != 0)
         return error;
     struct table *source = table_for_all(parent->ram, leaf.table);
+    struct table *copy = table_for_copy(child, &leaf, &(struct share_cursor){0});
 
-    table_copy(parent->ram, source, table_for_copy(child, va), 0, geometry_slots(parent->geometry));
+    table_copy(parent->ram, source, copy, 0, geometry_slots(parent->geometry));
     return 0;
 }
 

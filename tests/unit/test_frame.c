@@ -118,8 +118,8 @@ static void test_hint_from_the_pools(void **state)
 
     (void)state;
     fixture_init(&fixture, &geometry_tiny, FRAMES);
-    fixture_reserve(&fixture, (struct ram_need){.leaf_tables = 1});
-    assert_int_equal(fixture.ram.leaf_pool.count, FRAMES - 1);
+    /* All of RAM in the pool, then five frames out of it. */
+    fixture_reserve(&fixture, (struct ram_need){.leaf_tables = FRAMES - 1});
     fixture_reserve(&fixture, (struct ram_need){.frames = 5});
     assert_int_equal(fixture.ram.free.count, 5);
     pfn_t tail = fixture.ram.free.tail;
@@ -193,7 +193,7 @@ static void test_take_after_reserve(void **state)
             frame_free(&fixture.ram, use.frames[i]);
         for (uint32_t i = 0; i < leaves + uppers; i++) {
             assert_int_equal(use.tables[i]->level, i < leaves ? 0 : 1);
-            assert_int_equal(use.tables[i]->links != NULL, i >= leaves);
+            assert_int_equal(use.tables[i]->upper != NULL, i >= leaves);
             table_give(&fixture.ram, use.tables[i]);
         }
         fixture_check(&fixture);
@@ -308,6 +308,24 @@ static void test_contents(void **state)
     fixture_destroy(&fixture);
 }
 
+/* Tables are made ahead from the other end of RAM, yet not so many that data is short of runs. */
+static void test_batches(void **state)
+{
+    static const uint32_t frames[] = {8, 32, 512, 1024};
+    static const uint32_t pooled[] = {1, 3, 63, 64};
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        struct ram_fixture fixture;
+
+        fixture_init(&fixture, &geometry_tiny, frames[i]);
+        fixture_reserve(&fixture, (struct ram_need){.leaf_tables = 1});
+        assert_int_equal(fixture.ram.leaf_pool.count, pooled[i]);
+        assert_int_equal(fixture.ram.table_floor, frames[i] - pooled[i]);
+        fixture_destroy(&fixture);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +334,7 @@ int main(void)
         cmocka_unit_test(test_hints),
         cmocka_unit_test(test_hints_that_cannot_be),
         cmocka_unit_test(test_hint_from_the_pools),
+        cmocka_unit_test(test_batches),
         cmocka_unit_test(test_reserve_all_there_is),
         cmocka_unit_test(test_take_after_reserve),
         cmocka_unit_test(test_gate),

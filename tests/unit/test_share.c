@@ -285,7 +285,7 @@ static void check_all_shared(const struct geometry *geometry)
     for (int i = 1; i < FAMILY; i++) {
         fixture_reserve(&family.fixture,
                         (struct ram_need){.upper_tables = tree_upper_need(geometry)});
-        table_share(&family.trees[0], &leaf, &family.trees[i], true);
+        table_share(&family.trees[0], &leaf, &family.trees[i], &(struct share_cursor){0}, true);
         fixture_check(&family.fixture);
     }
     assert_picture(&family, "P: T1x3 rw | none | none | none | shm1x2 rwD\n"

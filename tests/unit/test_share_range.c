@@ -112,6 +112,60 @@ static void check_drop_range(const struct geometry *geometry)
     pair_end(&pair);
 }
 
+/*
+ * A fork by one cursor over spans of several parents, every other one copied, the rest shared: each
+ * lands at its own address.
+ */
+static void check_cursor(const struct geometry *geometry)
+{
+    const unsigned slots = geometry_slots(geometry);
+    const unsigned spans[] = {0, 1, slots - 1, slots, slots + 1, 3 * slots - 1};
+    struct ram_fixture fixture;
+    struct pt_tree parent;
+    struct pt_tree child;
+    struct share_cursor cursor = {0};
+    unsigned count = 0;
+
+    fixture_init(&fixture, geometry, 64);
+    fixture_tree(&fixture, &parent);
+    fixture_tree(&fixture, &child);
+    for (unsigned i = 0; i < 6 && spans[i] * geometry_span_bytes(geometry) < geometry->user_end;
+         i++, count++) {
+        va_t va = spans[i] * geometry_span_bytes(geometry);
+
+        assert_int_equal(fixture_write(&parent, va, (uint8_t)('a' + i)), 0);
+    }
+    fixture_reserve(&fixture,
+                    (struct ram_need){.leaf_tables = 6, .upper_tables = 8, .mappings = 6});
+    for (unsigned i = 0; i < count; i++) {
+        struct pt_leaf leaf;
+
+        assert_true(pt_lookup(&parent, spans[i] * geometry_span_bytes(geometry), &leaf));
+        if (i % 2 == 0)
+            table_share(&parent, &leaf, &child, &cursor, false);
+        else
+            table_copy(&fixture.ram, table_for_all(&fixture.ram, leaf.table),
+                       table_for_copy(&child, &leaf, &cursor), 0, slots);
+        fixture_check(&fixture);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        const struct pt_tree *trees[] = {&parent, &child};
+        struct picture picture =
+            picture_of(trees, "PC", spans[i] * geometry_span_bytes(geometry), 1);
+
+        assert_string_equal(picture.text, i % 2 == 0 ? whole
+                                                     : "P: T1x1 rw | f1x2 r-AD\n"
+                                                       "C: T2x1 rw | f1x2 r-D\n");
+    }
+    assert_int_equal(child.leaf_tables, count);
+    assert_int_equal(child.upper_tables, parent.upper_tables);
+    tree_destroy(&parent);
+    for (unsigned i = 0; i < count; i++)
+        assert_int_equal(fixture_read(&child, spans[i] * geometry_span_bytes(geometry)), 'a' + i);
+    tree_destroy(&child);
+    fixture_destroy(&fixture);
+}
+
 /* P31: more sharers than 255, of a table and then of a frame. */
 static void check_many_sharers(const struct geometry *geometry)
 {
@@ -200,6 +254,7 @@ static void check_for_each_tree(const struct geometry *geometry)
 IN_EVERY_GEOMETRY(tables_for_one)
 IN_EVERY_GEOMETRY(tables_for_one_makes_none)
 IN_EVERY_GEOMETRY(drop_range)
+IN_EVERY_GEOMETRY(cursor)
 IN_EVERY_GEOMETRY(many_sharers)
 IN_EVERY_GEOMETRY(for_each_tree)
 
@@ -207,8 +262,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tables_for_one), cmocka_unit_test(test_tables_for_one_makes_none),
-        cmocka_unit_test(test_drop_range),     cmocka_unit_test(test_many_sharers),
-        cmocka_unit_test(test_for_each_tree),
+        cmocka_unit_test(test_drop_range),     cmocka_unit_test(test_cursor),
+        cmocka_unit_test(test_many_sharers),   cmocka_unit_test(test_for_each_tree),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

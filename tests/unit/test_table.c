@@ -133,13 +133,27 @@ static void fill_all_kinds(struct scene *scene)
                 entry_make(scene->fixture.ram.zero_pfn, ENTRY_ACCESSED));
 }
 
+/* The copy's table, made where it is missing. */
+static struct table *copy_of(struct scene *scene)
+{
+    struct share_cursor cursor = {0};
+    struct pt_leaf leaf;
+
+    if (pt_lookup(&scene->other, 0, &leaf))
+        return table_of_frame(&scene->fixture.ram, leaf.table->pfn);
+    fixture_reserve(
+        &scene->fixture,
+        (struct ram_need){.leaf_tables = 1, .upper_tables = tree_upper_need(scene->tree.geometry)});
+    assert_true(pt_lookup(&scene->tree, 0, &leaf));
+    return table_for_copy(&scene->other, &leaf, &cursor);
+}
+
 static void copy_range(struct scene *scene, unsigned first, unsigned end)
 {
-    fixture_reserve(&scene->fixture,
-                    (struct ram_need){.leaf_tables = 1,
-                                      .upper_tables = tree_upper_need(scene->tree.geometry),
-                                      .mappings = end - first});
-    table_copy(&scene->fixture.ram, scene->table, table_for_copy(&scene->other, 0), first, end);
+    struct table *copy = copy_of(scene);
+
+    fixture_reserve(&scene->fixture, (struct ram_need){.mappings = end - first});
+    table_copy(&scene->fixture.ram, scene->table, copy, first, end);
 }
 
 static const char *const kept[] = {"f1x1 rwADX", "file2x1 rwAD", "swap 0.3", "zero r-A"};
