@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DEFAULT_ROUNDS = 300, QUICK_ROUNDS = 30, MOST_ROUNDS = 1000000 };
+enum { DEFAULT_ROUNDS = 300, QUICK_ROUNDS = 20, MOST_ROUNDS = 1000000 };
 
 #define DEFAULT_SIZES "400K,4M,40M"
 #define DEFAULT_MEMORIES "shm,anon"
@@ -60,7 +60,7 @@ static const struct argp_option table[] = {
     {"no-floor", KEY_NO_FLOOR, NULL, 0, "Leave out the floor", 1},
     {"no-host", KEY_NO_HOST, NULL, 0, "Leave out the real kernel below", 1},
     {NULL, 0, NULL, 0, "How:", 2},
-    {"rounds", KEY_ROUNDS, "N", 0, "Samples of each figure (300; with --quick 30)", 2},
+    {"rounds", KEY_ROUNDS, "N", 0, "Samples of each figure (300; with --quick 20)", 2},
     {"quick", KEY_QUICK, NULL, 0, "Fewer rounds: a first look in under 5 seconds", 2},
     {"seed", KEY_SEED, "N", 0, "Of the order in which kernels take turns, and of --aged (1)", 2},
     {"geometry", KEY_GEOMETRY, "NAME", 0, "Page tables: x86-64, i386 (x86-64)", 2},

@@ -58,7 +58,8 @@ static void front_handler(int number, siginfo_t *info, void *context)
 {
     int errno_before = errno;
 
-    if (info->si_code <= 0 || (uintptr_t)info->si_addr - (uintptr_t)entered->base >= entered->bytes) {
+    if (info->si_code <= 0 ||
+        (uintptr_t)info->si_addr - (uintptr_t)entered->base >= entered->bytes) {
         /* A crash that is none of ours: it happens again, as if we had not been there. */
         if (sigaction(number, &entered->entry->before, NULL) != 0)
             host_die("forklab: a fault outside the window, and its handler cannot be put back\n");
@@ -162,7 +163,8 @@ int bare_window_leave(struct bare_window *window)
 static int reserve(struct bare_window *window)
 {
     for (uint64_t bytes = WINDOW_BYTES; bytes >= LEAST_WINDOW_BYTES; bytes /= 2) {
-        void *base = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *base =
+            mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
         if (base == MAP_FAILED)
             continue;
@@ -218,7 +220,8 @@ int bare_window_create(struct bare_window *window, size_t frame_count, char *pro
         error = make_entry(window);
     if (error == 0)
         return 0;
-    snprintf(problem, problem_bytes, "the floor gets no window from the host: %s", strerror(-error));
+    snprintf(problem, problem_bytes, "the floor gets no window from the host: %s",
+             strerror(-error));
     bare_window_destroy(window);
     return error;
 }

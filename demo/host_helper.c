@@ -179,7 +179,7 @@ static void write_words(void)
     static volatile uint64_t data_word;
     volatile uint64_t stack_word = 1;
 
-    data_word = stack_word;
+    data_word += stack_word;
 }
 
 static _Noreturn void be_child(const struct helper *helper, enum fork_mode mode)

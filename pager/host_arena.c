@@ -15,18 +15,10 @@
 
 #include "pager/host_map.h"
 
-#if defined(__SANITIZE_THREAD__)
-#define ARENA_UNDER_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define ARENA_UNDER_TSAN 1
-#endif
-#endif
-
 #define GIB ((uint64_t)1 << 30)
 #define CHUNK_BYTES ((uint64_t)CHUNK_PAGES << PAGE_SHIFT)
 
-#ifdef ARENA_UNDER_TSAN
+#ifdef HOST_UNDER_TSAN
 #define MOST_SLOT_BYTES GIB
 #else
 #define MOST_SLOT_BYTES (32 * GIB)

@@ -36,6 +36,16 @@
 #define ERROR_CODE_WRITE ((greg_t)2)
 #endif
 
+#ifdef HOST_UNDER_TSAN
+/* It takes malloc in a handler for a mistake; here the code that faulted is never inside malloc. */
+const char *__tsan_default_options(void);
+
+__attribute__((visibility("default"))) const char *__tsan_default_options(void)
+{
+    return "report_signal_unsafe=0";
+}
+#endif
+
 enum { STACK_BYTES = 256 * 1024, RECENT_PAGES = 8 };
 
 /* One thread that has been in user mode. */
@@ -44,6 +54,7 @@ struct host_thread {
     bool registered;
     volatile sig_atomic_t in_fault;
     int errno_before; /* of the fault */
+    const ucontext_t *context;
     enum access access;
     unsigned next_recent;
     _Atomic uintptr_t recent[RECENT_PAGES]; /* host pages last installed for it; 0: none */
@@ -117,6 +128,7 @@ static void front_handler(int number, siginfo_t *info, void *context)
     }
     thread.in_fault = 1;
     thread.errno_before = errno_before;
+    thread.context = context;
     thread.access = access_of(context);
     handler.inner.sa_sigaction(number, info, context);
     thread.in_fault = 0;
@@ -128,6 +140,9 @@ static void escape(void *run, void *unused_2, void *unused_3)
 {
     (void)unused_2;
     (void)unused_3;
+    /* We blocked nothing; a sanitizer's handler in front of us may have. */
+    if (pthread_sigmask(SIG_SETMASK, &thread.context->uc_sigmask, NULL) != 0)
+        host_die("forklab: the signal mask cannot be put back\n");
     thread.in_fault = 0;
     errno = thread.errno_before;
     run_escape(run);

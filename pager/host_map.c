@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "pager/clock.h"
@@ -291,6 +292,21 @@ static void *address_of(const struct host_window *window, uint64_t page)
     return (void *)(window->base + (page << PAGE_SHIFT));
 }
 
+/*
+ * mmap at an address of the arena. The thread sanitizer would take its own mmap for a write to all
+ * of these pages, which races with user code that does no more than fault there.
+ */
+static int map_at(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+#ifdef HOST_UNDER_TSAN
+    void *result = (void *)syscall(SYS_mmap, address, bytes, protection, flags, fd, offset);
+#else
+    void *result = mmap(address, bytes, protection, flags, fd, offset);
+#endif
+
+    return result != MAP_FAILED ? 0 : -errno;
+}
+
 static int protection_of(enum host_access access)
 {
     static const int protections[] = {[HOST_ACCESS_NONE] = PROT_NONE,
@@ -364,11 +380,12 @@ static int reserve_again(const struct host_window *window, uint64_t first, uint6
     void *address = address_of(window, first);
     size_t bytes = (end - first) << PAGE_SHIFT;
 
-    if (mmap(address, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
-             0) == MAP_FAILED)
-        return -errno;
-    (void)madvise(address, bytes, MADV_DONTFORK);
-    return 0;
+    int error = map_at(address, bytes, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+
+    if (error == 0)
+        (void)madvise(address, bytes, MADV_DONTFORK);
+    return error;
 }
 
 static unsigned note_drop(struct host_window *window, uint64_t first, uint64_t end)

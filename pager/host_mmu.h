@@ -18,6 +18,15 @@
 
 #include "pager/mmu.h"
 
+/* The thread sanitizer leaves little room for the arena. */
+#if defined(__SANITIZE_THREAD__)
+#define HOST_UNDER_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HOST_UNDER_TSAN 1
+#endif
+#endif
+
 struct host_window;
 
 /* The free slots in which a machine's frames still lie, under the arena's lock. */

@@ -74,8 +74,9 @@ static void add_present(struct text *text, entry_t first, entry_t last, const st
 size_t entry_run_format(char *text, size_t bytes, entry_t first, entry_t last,
                         const struct ram *ram)
 {
-    struct text run = {.start = text, .bytes = bytes};
+    struct text run = {.bytes = bytes};
 
+    run.start = text;
     if (entry_is_present(first)) {
         add_present(&run, first, last, ram);
     } else if (entry_is_none(first)) {

@@ -54,6 +54,19 @@ static bool books_agree(const struct check *check, const struct table *table,
     return true;
 }
 
+/* What an upper table says of its slots, for walks that pass over empty ones. */
+static bool map_of_slots_agrees(const struct check *check, const struct table *table)
+{
+    for (unsigned slot = 0; slot < geometry_slots(check->ram->geometry); slot++) {
+        bool is_marked = (table->upper->used[slot / 64] >> slot % 64 & 1) != 0;
+
+        if (is_marked == entry_is_none(table_entry(check->ram, table, slot)))
+            return check_fails(check, "table %u slot %u is %s, and marked as if it were not",
+                               table->pfn, slot, is_marked ? "empty" : "in use");
+    }
+    return true;
+}
+
 static bool table_is_right(const struct check *check, pfn_t pfn)
 {
     const struct ram *ram = check->ram;
@@ -75,7 +88,8 @@ static bool table_is_right(const struct check *check, pfn_t pfn)
         if (!recount_entry(check, table, slot, entry, &recount))
             return false;
     }
-    return books_agree(check, table, &recount);
+    return books_agree(check, table, &recount) &&
+           (table->level == 0 || map_of_slots_agrees(check, table));
 }
 
 bool invariant_table_books(const struct ram *ram, const uint32_t *outside, char *why,
@@ -140,7 +154,8 @@ static bool attachments_agree(const struct check *check, const struct table *tab
     for (; parent != PFN_NONE && length <= table->share_count; length++) {
         if (!attachment_is_right(check, table, parent))
             return false;
-        const struct table_link *link = &table_in_frame(check->ram, parent)->upper->links[table->slot];
+        const struct table_upper *upper = table_in_frame(check->ram, parent)->upper;
+        const struct table_link *link = &upper->links[table->slot];
 
         if (link->previous_parent != previous)
             return check_fails(check, "table %u: parent %u says that %u is before it, not %u",

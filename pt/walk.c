@@ -10,123 +10,160 @@ struct walk {
     void *context;
 };
 
-/* Where the walk stands: a table, what it hangs from, and the part of the range below it. */
+/* Where the walk stands: an upper table, what it hangs from, and the part of the range below it. */
 struct place {
     const struct table *table;
     const struct table *parent;
     unsigned parent_slot;
-    bool writable;
+    unsigned level;
+    bool writable; /* every entry passed on the way permits writing */
     va_t start;
     va_t end;
 };
 
-static int visit_leaf(const struct walk *walk, const struct place *place)
+/* The slots of an upper table that the range meets, and how to get from a slot to its addresses. */
+struct slots {
+    unsigned slot;
+    unsigned end;
+    uint64_t coverage_bytes;
+    va_t base; /* of slot 0 */
+};
+
+static struct slots slots_of(const struct walk *walk, const struct place *place)
 {
     const struct geometry *geometry = walk->tree->geometry;
+    uint64_t coverage_bytes = geometry_entry_coverage_bytes(geometry, place->level);
 
-    if (walk->visitor->leaf == NULL)
-        return 0;
-    struct pt_leaf leaf = {.table = place->table,
-                           .parent = place->parent,
-                           .parent_slot = place->parent_slot,
-                           .first = geometry_slot(geometry, place->start, 0),
-                           .end = geometry_slot(geometry, place->end - 1, 0) + 1,
-                           .upper_writable = place->writable,
-                           .va = place->start};
-
-    return walk->visitor->leaf(walk->context, walk->tree, &leaf);
+    return (struct slots){
+        .slot = geometry_slot(geometry, place->start, place->level),
+        .end = geometry_slot(geometry, place->end - 1, place->level) + 1,
+        .coverage_bytes = coverage_bytes,
+        .base = round_down(place->start, coverage_bytes << geometry->slot_bits),
+    };
 }
 
-static int visit_huge(const struct walk *walk, const struct place *place)
+/* Moves on to the next slot that is worth a visit; false at the end. One slot is just looked at. */
+static bool find_slot(const struct walk *walk, const struct place *place, struct slots *slots)
 {
-    if (walk->visitor->leaf == NULL)
-        return 0;
-    struct pt_leaf leaf = {.table = place->parent,
-                           .first = place->parent_slot,
-                           .end = place->parent_slot + 1,
-                           .level = 1,
-                           .upper_writable = place->writable,
-                           .va = place->start};
-
-    return walk->visitor->leaf(walk->context, walk->tree, &leaf);
+    if (walk->visitor->absent == NULL && slots->end - slots->slot > 1)
+        slots->slot = table_next_used(place->table, slots->slot, slots->end);
+    return slots->slot < slots->end;
 }
 
-/* The table below an empty slot, if the visitor makes one. */
-static const struct table *make_below(const struct walk *walk, const struct table *parent,
-                                      unsigned slot)
-{
-    if (walk->visitor->absent == NULL)
-        return NULL;
-    struct table *made = walk->visitor->absent(walk->context, walk->tree, parent->level - 1u);
-
-    if (made != NULL)
-        tree_hook(walk->tree, parent, slot, made, true);
-    return made;
-}
-
-static int walk_table(const struct walk *walk, const struct place *place);
-
-static int walk_slot(const struct walk *walk, const struct place *above, unsigned slot, va_t start,
-                     va_t end)
+/* The entry at a slot, after the visitor had its chance to hang a table there. */
+static entry_t entry_to_follow(const struct walk *walk, const struct place *place, unsigned slot)
 {
     const struct ram *ram = walk->tree->ram;
-    entry_t entry = table_entry(ram, above->table, slot);
-    struct place below = {.parent = above->table,
-                          .parent_slot = slot,
-                          .writable = above->writable,
-                          .start = start,
-                          .end = end};
+    entry_t entry = table_entry(ram, place->table, slot);
 
-    if (entry_is_none(entry)) {
-        below.table = make_below(walk, above->table, slot);
-        return below.table == NULL ? 0 : walk_table(walk, &below);
-    }
-    below.writable = above->writable && entry_is_writable(entry);
-    if (entry_is_huge(entry))
-        return visit_huge(walk, &below);
-    below.table = table_of_frame(ram, entry_pfn(entry));
-    return walk_table(walk, &below);
+    if (!entry_is_none(entry) || walk->visitor->absent == NULL)
+        return entry;
+    struct table *made = walk->visitor->absent(walk->context, walk->tree, place->level - 1);
+
+    if (made == NULL)
+        return ENTRY_NONE;
+    tree_hook(walk->tree, place->table, slot, made, true);
+    return table_entry(ram, place->table, slot);
 }
 
-static int walk_table(const struct walk *walk, const struct place *place)
+/* What a second-level table's entry leads to: a leaf table, or the page itself if it is huge. */
+static void describe_leaf(const struct walk *walk, const struct place *place, va_t end,
+                          entry_t entry, struct pt_leaf *leaf)
 {
     const struct geometry *geometry = walk->tree->geometry;
-    const struct table *table = place->table;
 
-    if (table->level == 0)
-        return visit_leaf(walk, place);
-    uint64_t coverage = geometry_entry_coverage_bytes(geometry, table->level);
-    va_t base = round_down(place->start, coverage << geometry->slot_bits);
-    unsigned first = geometry_slot(geometry, place->start, table->level);
-    unsigned last = geometry_slot(geometry, place->end - 1, table->level);
+    leaf->upper_writable = place->writable && entry_is_writable(entry);
+    if (entry_is_huge(entry)) {
+        leaf->table = place->table;
+        leaf->parent = NULL;
+        leaf->first = leaf->parent_slot;
+        leaf->end = leaf->parent_slot + 1;
+        leaf->level = 1;
+        return;
+    }
+    leaf->table = table_of_frame(walk->tree->ram, entry_pfn(entry));
+    leaf->parent = place->table;
+    leaf->first = geometry_slot(geometry, leaf->va, 0);
+    leaf->end = geometry_slot(geometry, end - 1, 0) + 1;
+    leaf->level = 0;
+}
 
-    unsigned end_slot = last + 1;
-    bool makes = walk->visitor->absent != NULL;
+static int visit_leaves(const struct walk *walk, const struct place *place)
+{
+    struct slots slots = slots_of(walk, place);
+    struct pt_leaf leaf;
 
-    for (unsigned slot = first; slot < end_slot; slot++) {
-        if (!makes)
-            slot = table_next_used(table, slot, end_slot);
-        if (slot == end_slot)
-            break;
-        va_t start = max_u64(place->start, base + slot * coverage);
-        va_t end = min_u64(place->end, base + (slot + 1) * coverage);
-        int result = walk_slot(walk, place, slot, start, end);
+    for (; find_slot(walk, place, &slots); slots.slot++) {
+        entry_t entry = entry_to_follow(walk, place, slots.slot);
+        va_t base = slots.base + slots.slot * slots.coverage_bytes;
+
+        if (entry_is_none(entry) || walk->visitor->leaf == NULL)
+            continue;
+        leaf.va = max_u64(place->start, base);
+        leaf.parent_slot = slots.slot;
+        describe_leaf(walk, place, min_u64(place->end, base + slots.coverage_bytes), entry, &leaf);
+        int result = walk->visitor->leaf(walk->context, walk->tree, &leaf);
 
         if (result != 0)
             return result;
     }
-    if (walk->visitor->left != NULL)
-        walk->visitor->left(walk->context, walk->tree, table, place->parent, place->parent_slot);
     return 0;
+}
+
+static int walk_table(const struct walk *walk, const struct place *place);
+
+static int visit_tables(const struct walk *walk, const struct place *place)
+{
+    struct slots slots = slots_of(walk, place);
+
+    for (; find_slot(walk, place, &slots); slots.slot++) {
+        entry_t entry = entry_to_follow(walk, place, slots.slot);
+        va_t base = slots.base + slots.slot * slots.coverage_bytes;
+
+        if (entry_is_none(entry))
+            continue;
+        struct place below = {.table = table_of_frame(walk->tree->ram, entry_pfn(entry)),
+                              .parent = place->table,
+                              .parent_slot = slots.slot,
+                              .level = place->level - 1,
+                              .writable = place->writable && entry_is_writable(entry),
+                              .start = max_u64(place->start, base),
+                              .end = min_u64(place->end, base + slots.coverage_bytes)};
+        int result = walk_table(walk, &below);
+
+        if (result != 0)
+            return result;
+    }
+    return 0;
+}
+
+static int walk_table(const struct walk *walk, const struct place *place)
+{
+    int result = place->level == 1 ? visit_leaves(walk, place) : visit_tables(walk, place);
+
+    if (result == 0 && walk->visitor->left != NULL)
+        walk->visitor->left(walk->context, walk->tree, place->table, place->parent,
+                            place->parent_slot);
+    return result;
+}
+
+static int walk_root(const struct walk *walk, va_t start, va_t end)
+{
+    struct place root = {.table = walk->tree->root,
+                         .level = walk->tree->geometry->levels - 1,
+                         .writable = true,
+                         .start = start,
+                         .end = end};
+
+    return start < end ? walk_table(walk, &root) : 0;
 }
 
 int pt_walk(struct pt_tree *tree, va_t start, va_t end, const struct pt_visitor *visitor,
             void *context)
 {
     struct walk walk = {.tree = tree, .visitor = visitor, .context = context};
-    struct place root = {.table = tree->root, .writable = true, .start = start, .end = end};
 
-    return start >= end ? 0 : walk_table(&walk, &root);
+    return walk_root(&walk, start, end);
 }
 
 int pt_walk_const(const struct pt_tree *tree, va_t start, va_t end,

@@ -32,8 +32,8 @@ void fake_machine_create(struct fake_machine *machine, const struct geometry *ge
     machine->log = calloc(1, sizeof(*machine->log));
     must(machine->log != NULL, "no memory");
     must(host_ram_create(&machine->host_ram, bytes) == 0, "no RAM");
-    must(ram_init(&machine->ram, geometry, host_ram_base(machine->host_ram), bytes,
-                  machine->log) == 0,
+    must(ram_init(&machine->ram, geometry, host_ram_base(machine->host_ram), bytes, machine->log) ==
+             0,
          "RAM cannot be set up");
     must(mmu_host_create(&machine->mmu, &machine->ram, machine->host_ram, options, problem,
                          sizeof(problem)) == 0,
@@ -157,8 +157,7 @@ static int resolve(struct fake_space *space, va_t va, enum access access)
     entry_t entry = table_entry(&machine->ram, leaf.table, leaf.first);
     bool writes = access == ACCESS_WRITE;
 
-    if (!entry_is_present(entry) ||
-        (writes && !(leaf.upper_writable && entry_is_writable(entry))))
+    if (!entry_is_present(entry) || (writes && !(leaf.upper_writable && entry_is_writable(entry))))
         return -EFAULT;
     entry = entry_with(entry, writes ? ENTRY_ACCESSED | ENTRY_DIRTY : ENTRY_ACCESSED);
     table_change(&machine->ram, table_of_frame(&machine->ram, leaf.table->pfn), leaf.first, entry);
@@ -188,13 +187,12 @@ static enum run_verdict kill_run(struct run *run, va_t va, enum access access, b
 {
     struct fake_run *fake = (struct fake_run *)(void *)run;
 
-    fake->result =
-        (struct fake_result){.killed = true, .wild = wild, .va = va, .access = access};
+    fake->result = (struct fake_result){.killed = true, .wild = wild, .va = va, .access = access};
     return RUN_KILLED;
 }
 
 /* An address that the compiler knows nothing of. */
-static uint8_t *volatile nowhere = NULL;
+static volatile uintptr_t nowhere = 8;
 
 enum run_verdict run_fault(struct run *run, va_t va, enum access access)
 {

@@ -60,7 +60,7 @@ static void test_count(void **state)
 /* The ring holds the latest records, each at its sequence number. */
 static void test_ring(void **state)
 {
-    const uint64_t total = 2 * EVENT_RING_RECORDS + 5;
+    const uint64_t total = 2 * (uint64_t)EVENT_RING_RECORDS + 5;
     struct event_log *log = calloc(1, sizeof(*log));
 
     (void)state;
@@ -92,9 +92,9 @@ static void test_subtract(void **state)
 
     (void)state;
     for (unsigned event = 0; event < EVENT_COUNT; event++) {
-        before[event] = 3 * event;
-        after[event] = 10 * event + 1;
-        expected[event] = 7 * event + 1;
+        before[event] = 3 * (uint64_t)event;
+        after[event] = 10 * (uint64_t)event + 1;
+        expected[event] = 7 * (uint64_t)event + 1;
     }
     event_subtract(difference, after, before);
     assert_memory_equal(difference, expected, sizeof(expected));

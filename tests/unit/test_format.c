@@ -116,7 +116,7 @@ static void test_empty_trees(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; geometries[i] != NULL; i++) {
+    for (size_t i = 0; i < 3; i++) {
         struct ram_fixture fixture;
         struct pt_tree tree;
 
@@ -132,7 +132,7 @@ static void test_empty_trees(void **state)
 static void test_tree(void **state)
 {
     struct ram_fixture fixture;
-    struct pt_tree trees[3];
+    struct pt_tree trees[3] = {0};
     const va_t span = geometry_span_bytes(&geometry_tiny);
     const entry_t flags = ENTRY_WRITE | ENTRY_ACCESSED | ENTRY_DIRTY | ENTRY_EXCLUSIVE;
 

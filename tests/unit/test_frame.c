@@ -201,6 +201,24 @@ static void test_take_after_reserve(void **state)
     fixture_destroy(&fixture);
 }
 
+/* Tables made of frames that data was in are zeroed; the invariants look. */
+static void test_tables_of_used_frames(void **state)
+{
+    struct ram_fixture fixture;
+    pfn_t pfns[FRAMES];
+
+    (void)state;
+    fixture_init(&fixture, &geometry_tiny, FRAMES);
+    for (unsigned i = 0; i < FRAMES - 1; i++)
+        pfns[i] = fixture_frame(&fixture, FRAME_ANON, 0xee);
+    for (unsigned i = 0; i < FRAMES - 1; i++)
+        frame_free(&fixture.ram, pfns[i]);
+    fixture_reserve(&fixture, (struct ram_need){.leaf_tables = 12, .upper_tables = FRAMES - 13});
+    assert_int_equal(fixture.ram.free.count, 0);
+    fixture_check(&fixture);
+    fixture_destroy(&fixture);
+}
+
 /* What shows of RAM: everything but how many frames lie where. */
 static void test_gate(void **state)
 {
@@ -337,6 +355,7 @@ int main(void)
         cmocka_unit_test(test_batches),
         cmocka_unit_test(test_reserve_all_there_is),
         cmocka_unit_test(test_take_after_reserve),
+        cmocka_unit_test(test_tables_of_used_frames),
         cmocka_unit_test(test_gate),
         cmocka_unit_test(test_age),
         cmocka_unit_test(test_counts),

@@ -23,7 +23,7 @@ static void test_figures(void **state)
         uint64_t span_bytes;
         va_t user_end;
     } expected[] = {
-        {"x86-64", 4, 512, 8, 32, 2 * MIB, 128 * 1024 * GIB - 4096},
+        {"x86-64", 4, 512, 8, 32, 2 * MIB, 131072 * GIB - 4096},
         {"i386", 2, 1024, 4, 20, 4 * MIB, 3 * GIB},
         {"tiny", 3, 4, 8, 32, 16 * KIB, 256 * KIB},
     };
@@ -41,7 +41,7 @@ static void test_figures(void **state)
         assert_int_equal(geometry_span_bytes(geometry), expected[i].span_bytes);
         assert_int_equal(geometry->user_end, expected[i].user_end);
         /* Every table is one frame at most, and the root covers the user's addresses. */
-        assert_true(geometry_slots(geometry) * geometry->entry_bytes <= PAGE_BYTES);
+        assert_true((uint64_t)geometry_slots(geometry) * geometry->entry_bytes <= PAGE_BYTES);
         assert_true(geometry->user_end <=
                     geometry_entry_coverage_bytes(geometry, geometry->levels - 1) *
                         geometry_slots(geometry));

@@ -217,6 +217,10 @@ static void test_table_books(void **state)
     BREAK(*entry_at(&scene, scene.upper, 1), entry_make(scene.upper->pfn, 0), name,
           "table %u slot 1 points at frame %u, no table of level 0", scene.upper->pfn,
           scene.upper->pfn);
+    BREAK(scene.upper->upper->used[0], 1, name,
+          "table %u slot 1 is in use, and marked as if it were not", scene.upper->pfn);
+    BREAK(scene.upper->upper->used[0], 7, name,
+          "table %u slot 2 is empty, and marked as if it were not", scene.upper->pfn);
     scene_end(&scene);
 }
 

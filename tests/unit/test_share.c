@@ -396,7 +396,7 @@ static void check_memory_ends(const struct geometry *geometry)
 {
     struct family family;
     struct ram_need one = {.frames = 1};
-    pfn_t taken[FRAMES];
+    pfn_t taken[FRAMES] = {0};
     int count = 0;
 
     family_begin(&family, geometry);

@@ -213,7 +213,9 @@ static void check_release_ranges(const struct geometry *geometry)
             if (first == 0 && end == 1)
                 cells[1] = "file1x1 rwAD";
             add_row(expected, sizeof(expected), "P: T1x1 rw", cells);
-            strcat(expected, "C: no table\n");
+            size_t used = strlen(expected);
+
+            snprintf(expected + used, sizeof(expected) - used, "C: no table\n");
             assert_scene(&scene, expected);
             assert_int_equal(scene.fixture.events.counts[EVENT_ENTRY_RELEASED], end - first);
             scene_end(&scene);
@@ -259,6 +261,40 @@ static void check_pinned_frames(const struct geometry *geometry)
     scene_end(&scene);
 }
 
+/* The next slot in use of an upper table, from every slot to every end, against its entries. */
+static void check_next_used(const struct geometry *geometry)
+{
+    const unsigned slots = geometry_slots(geometry);
+    const unsigned used[] = {1, 2, 63, 64, 130, slots - 1};
+    struct scene scene;
+
+    scene_begin(&scene, geometry);
+    fixture_reserve(&scene.fixture, (struct ram_need){.upper_tables = 1});
+    struct table *upper = table_take(&scene.fixture.ram, 1);
+
+    assert_int_equal(table_next_used(upper, 0, slots), slots);
+    for (size_t i = 0; i < 6; i++) {
+        if (used[i] < slots)
+            table_store_upper(&scene.fixture.ram, upper, used[i], entry_make(1, ENTRY_HUGE));
+    }
+    for (unsigned end = 0; end <= slots; end += end < 4 ? 1 : 7) {
+        unsigned expected = end;
+
+        for (unsigned slot = end; slot-- > 0;) {
+            if (!entry_is_none(table_entry(&scene.fixture.ram, upper, slot)))
+                expected = slot;
+            assert_int_equal(table_next_used(upper, slot, end), expected);
+        }
+    }
+    for (size_t i = 0; i < 6; i++) {
+        if (used[i] < slots && !entry_is_none(table_entry(&scene.fixture.ram, upper, used[i])))
+            table_store_upper(&scene.fixture.ram, upper, used[i], ENTRY_NONE);
+    }
+    assert_int_equal(table_next_used(upper, 0, slots), slots);
+    table_give(&scene.fixture.ram, upper);
+    scene_end(&scene);
+}
+
 /* Slots filled and cleared at random, over the whole table: books and bounds stay right. */
 static void check_books_at_random(const struct geometry *geometry)
 {
@@ -291,6 +327,7 @@ IN_EVERY_GEOMETRY(copy_ranges)
 IN_EVERY_GEOMETRY(copy_in_pieces)
 IN_EVERY_GEOMETRY(release_ranges)
 IN_EVERY_GEOMETRY(pinned_frames)
+IN_EVERY_GEOMETRY(next_used)
 IN_EVERY_GEOMETRY(books_at_random)
 
 int main(void)
@@ -303,6 +340,7 @@ int main(void)
         cmocka_unit_test(test_copy_in_pieces),
         cmocka_unit_test(test_release_ranges),
         cmocka_unit_test(test_pinned_frames),
+        cmocka_unit_test(test_next_used),
         cmocka_unit_test(test_books_at_random),
     };
 

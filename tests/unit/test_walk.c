@@ -252,13 +252,13 @@ static void check_huge(const struct geometry *geometry)
     fixture_check(&scene.fixture);
     walk(&scene, 0, 3 * span, &all_hooks);
     note(&expected, "leaf 0 [0,%u)\nhuge %llx [1,2) ro\nleaf %llx [0,%u)\n", slots,
-         (unsigned long long)span, (unsigned long long)(2 * span), slots);
+         (unsigned long long)span, (unsigned long long)span * 2, slots);
     add_left(&expected, geometry, 1);
     assert_string_equal(scene.visits.text, expected.text);
     /* From the middle of it to its middle. */
     walk(&scene, span + 2 * PAGE_BYTES, span + 3 * PAGE_BYTES, &leaf_only);
     expected = (struct visits){0};
-    note(&expected, "huge %llx [1,2) ro\n", (unsigned long long)(span + 2 * PAGE_BYTES));
+    note(&expected, "huge %llx [1,2) ro\n", (unsigned long long)span + 0x2000);
     assert_string_equal(scene.visits.text, expected.text);
     assert_int_equal(pt_entry(&scene.tree, span + 3 * PAGE_BYTES), huge);
     table_store_upper(&scene.fixture.ram, upper, 1, ENTRY_NONE);
