@@ -158,7 +158,7 @@ static void rehearse_once(struct forklab_user *user, const struct rehearsal *reh
     if (rehearsal->mode != MODE_FORK_EXEC_EXIT)
         return;
     forklab_store64(user, stack_word, 1);
-    forklab_store64(user, program->data_word, forklab_load64(user, program->text_word));
+    forklab_store64(user, program->data_word, forklab_load64(user, stack_word));
 }
 
 /* On the soft MMU an access enters the kernel; that part is the kernel's. */
@@ -173,8 +173,8 @@ static void rehearse(struct forklab_user *user, void *argument)
 
         for (unsigned repeat = 0; repeat < REPEATS; repeat++)
             rehearse_once(user, rehearsal);
-        double ticks = (double)(clock_ticks() - start) -
-                       (double)(machine->kernel_ticks - kernel_ticks);
+        double ticks =
+            (double)(clock_ticks() - start) - (double)(machine->kernel_ticks - kernel_ticks);
 
         if (ticks / REPEATS < rehearsal->ticks)
             rehearsal->ticks = ticks / REPEATS;

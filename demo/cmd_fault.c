@@ -47,10 +47,13 @@ enum {
     KEY_CSV,
 };
 
+#define ROUNDS_TEXT "Samples of each case (default: 1000); of sequential-*, one for 50"
+#define KERNEL_TEXT "The kernel (default: modern-shared; see forklab kernels)"
+
 /* clang-format off */
 static const struct argp_option option_table[] = {
-    {"rounds", KEY_ROUNDS, "N", 0, "Samples of each case (default: 1000); of sequential-*, one for 50", 0},
-    {"kernel", KEY_KERNEL, "NAME", 0, "The kernel (default: modern-shared; see forklab kernels)", 0},
+    {"rounds", KEY_ROUNDS, "N", 0, ROUNDS_TEXT, 0},
+    {"kernel", KEY_KERNEL, "NAME", 0, KERNEL_TEXT, 0},
     {"map-ahead", KEY_MAP_AHEAD, "N", 0, "Pages installed at once, at most (default: 16)", 0},
     {"quick", KEY_QUICK, NULL, 0, "Only 100 samples of each case", 0},
     {"json", KEY_JSON, NULL, 0, "One JSON object", 0},

@@ -28,7 +28,6 @@ static int print_report(const struct experiment *experiment)
     return 0;
 }
 
-/* The columns, and with them every machine, are gone before gnuplot is started. */
 static int measure_and_report(struct experiment *experiment, struct fork_options *options)
 {
     char *problem = options->line.problem;
@@ -50,9 +49,8 @@ int cmd_fork(int argc, char **argv)
 
     if (!fork_options_parse(&options, argc, argv, &status))
         return status;
-    if (options.plot_path != NULL &&
-        report_plot_check(options.plot_path, options.line.problem, sizeof(options.line.problem)) !=
-            0)
+    if (options.plot_path != NULL && report_plot_check(options.plot_path, options.line.problem,
+                                                       sizeof(options.line.problem)) != 0)
         return command_line_fail(&options.line, EXIT_STATUS_USAGE);
     if (experiment_create(&experiment, &options) != 0)
         return command_line_fail(&options.line, EXIT_STATUS_USAGE);

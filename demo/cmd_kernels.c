@@ -106,9 +106,12 @@ static void print_missing(void)
 static void print_legend(void)
 {
     puts("\n"
-         "at fork       which entries go to the child: all, or only those that a fault cannot rebuild\n"
-         "sharing       leaf: fork shares leaf tables; able, off: it decides on it, and then copies\n"
-         "absent entry  of a shared table, read: filled in place for all, or the table is split first\n"
+         "at fork       which entries go to the child: all, or only those that a fault cannot "
+         "rebuild\n"
+         "sharing       leaf: fork shares leaf tables; able, off: it decides on it, and then "
+         "copies\n"
+         "absent entry  of a shared table, read: filled in place for all, or the table is split "
+         "first\n"
          "seed          the post that a kernel's figures come from");
 }
 
@@ -116,14 +119,13 @@ static void print_legend(void)
 
 static json_t *kernel_json(const struct kernel *kernel)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s}", "name", kernel->name,
-                     "vma_index", kernel->index->name, "free_space",
-                     free_space_texts[kernel->free_space], "at_fork",
-                     fork_entries_texts[kernel->fork_entries], "sharing",
-                     sharing_texts[kernel->sharing], "absent_entry", absent_entry_text(kernel),
-                     "rmap", kernel->rmap->name, "least_shared_entries",
-                     (int)kernel->least_shared_entries, "seed", kernel->seed, "missing",
-                     kernel->missing);
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s}", "name", kernel->name, "vma_index",
+        kernel->index->name, "free_space", free_space_texts[kernel->free_space], "at_fork",
+        fork_entries_texts[kernel->fork_entries], "sharing", sharing_texts[kernel->sharing],
+        "absent_entry", absent_entry_text(kernel), "rmap", kernel->rmap->name,
+        "least_shared_entries", (int)kernel->least_shared_entries, "seed", kernel->seed, "missing",
+        kernel->missing);
 }
 
 static int print_json(void)
@@ -133,10 +135,9 @@ static int print_json(void)
 
     for (size_t i = 0; error == 0 && i < kernel_count; i++)
         error = json_array_append_new(rows, kernel_json(&kernels[i]));
-    json_t *whole =
-        json_pack("{s:s, s:s, s:s, s:o, s:o}", "schema", "forklab-kernels-1", "version",
-                  FORKLAB_VERSION, "commit", FORKLAB_COMMIT, "machine", describe_machine(),
-                  "kernels", rows);
+    json_t *whole = json_pack("{s:s, s:s, s:s, s:o, s:o}", "schema", "forklab-kernels-1", "version",
+                              FORKLAB_VERSION, "commit", FORKLAB_COMMIT, "machine",
+                              describe_machine(), "kernels", rows);
 
     if (error == 0 && whole != NULL)
         error = json_dumpf(whole, stdout, JSON_INDENT(2));

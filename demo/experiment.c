@@ -9,7 +9,6 @@
 
 #include "demo/measure.h"
 
-
 struct cell *experiment_cell(const struct experiment *experiment, size_t memory, size_t mode,
                              size_t size)
 {
@@ -68,7 +67,8 @@ static int check_host_memory(struct fork_options *options, const struct column_s
     (void)command_line_refuse(
         &options->line,
         "%s takes %lluM of memory in all, and %lluM are free here; ask for less, or fewer kernels",
-        size, (unsigned long long)(needed_bytes >> 20), (unsigned long long)(available_bytes >> 20));
+        size, (unsigned long long)(needed_bytes >> 20),
+        (unsigned long long)(available_bytes >> 20));
     return -ENOMEM;
 }
 
@@ -77,8 +77,8 @@ static int check(struct fork_options *options)
     struct parent_options parent = parent_options_of(options);
     struct column_setup setups[MOST_SIZES * MEMORY_COUNT] = {0};
     size_t count = list_setups(options, setups);
-    int error = parent_check(&parent, setups, count, options->line.problem,
-                             sizeof(options->line.problem));
+    int error =
+        parent_check(&parent, setups, count, options->line.problem, sizeof(options->line.problem));
 
     for (size_t i = 0; error == 0 && i < count; i++)
         error = check_host_memory(options, &setups[i]);

@@ -4,7 +4,8 @@
  *
  * Within each round the columns take turns in random order, and each does one unrecorded round
  * right before its sample: so drift hits all alike, and no column pays for what another one left in
- * the caches. Round i of one column is the partner of round i of every other.
+ * the caches. Round i of one column is the partner of round i of every other. Only the host column,
+ * whose rounds may be dear, stops when it has used up its time; nothing is paired with it.
  */
 #ifndef FORKLAB_DEMO_EXPERIMENT_H
 #define FORKLAB_DEMO_EXPERIMENT_H
@@ -14,7 +15,8 @@
 
 /* One column in one cell. Parts are medians by themselves, so they need not add up. */
 struct figures {
-    double *totals_ns; /* of each round, in order */
+    double *totals_ns; /* of each sample, in order */
+    size_t samples;    /* as many as there are rounds, but for the host column */
     double median_ns;
     double minimum_ns;
     double p90_ns;
@@ -38,6 +40,7 @@ struct experiment {
     const struct fork_options *options;
     struct column **columns; /* the kernels as asked for, then the floor, then the host */
     size_t column_count;
+    size_t measured_cells;
     struct cell *cells; /* by memory, then mode, then size, as asked for */
     size_t cell_count;
     char left_out[2][200]; /* why there is no floor, no host; "" where nothing is to be said */

@@ -35,7 +35,8 @@ enum option_key {
 };
 
 static const char documentation[] =
-    "What fork, fork/exit and fork/exec/exit cost, for a parent that has touched a region of memory "
+    "What fork, fork/exit and fork/exec/exit cost, for a parent that has touched a region of "
+    "memory "
     "before the clock starts, on kernels that copy page tables at fork and on kernels that share "
     "them. It runs the experiment of \"Fork timing numbers for shared page tables\" (10 October "
     "2002) again, with real faults, beside the same faults with no emulator (floor) and the real "
@@ -54,7 +55,7 @@ static const struct argp_option table[] = {
     {"memory", KEY_MEMORY, "LIST", 0, "What the region is: shm, anon, file (" DEFAULT_MEMORIES ")", 1},
     {"modes", KEY_MODES, "LIST", 0, "fork, fork/exit, fork/exec/exit (all)", 1},
     {"kernels", KEY_KERNELS, "LIST", 0, "Emulated kernels; forklab kernels lists them", 1},
-    {"dirty", KEY_DIRTY, "PCT", 0, "The parent rewrites the first PCT % of its region between forks, outside the clock (0)", 1},
+    {"dirty", KEY_DIRTY, "PCT", 0, "The parent rewrites PCT % of its pages between forks, outside the clock (0)", 1},
     {"aged", KEY_AGED, NULL, 0, "Frames and reverse-map elements in shuffled order, as on a machine that has been up for long", 1},
     {"exec", KEY_EXEC, "FILE", 0, "What the child execs: a static ELF executable (forklab-tiny)", 1},
     {"no-floor", KEY_NO_FLOOR, NULL, 0, "Leave out the floor", 1},
@@ -134,8 +135,8 @@ static error_t take_mode(struct command_line *line, const char *item)
     size_t mode = place_of(fork_mode_names, MODE_COUNT, item);
 
     if (mode == MODE_COUNT)
-        return command_line_refuse(
-            line, "--modes: there is no %.40s; choose of " DEFAULT_MODES, item);
+        return command_line_refuse(line, "--modes: there is no %.40s; choose of " DEFAULT_MODES,
+                                   item);
     for (size_t i = 0; i < options->mode_count; i++) {
         if (options->modes[i] == (enum fork_mode)mode)
             return command_line_refuse(line, "--modes: %s is there twice; once is enough", item);
@@ -151,8 +152,8 @@ static void list_kernels(char *text, size_t bytes)
 
     text[0] = '\0';
     for (size_t i = 0; i < kernel_count && used < bytes; i++)
-        used += (size_t)snprintf(text + used, bytes - used, "%s%s", i > 0 ? ", " : "",
-                                 kernels[i].name);
+        used +=
+            (size_t)snprintf(text + used, bytes - used, "%s%s", i > 0 ? ", " : "", kernels[i].name);
 }
 
 static error_t take_kernel(struct command_line *line, const char *item)
@@ -208,9 +209,8 @@ static error_t take_ram(struct fork_options *options, const char *text)
 {
     if (parse_size(text, &options->ram_bytes) && options->ram_bytes > 0)
         return 0;
-    return command_line_refuse(&options->line,
-                               "--ram: %.40s is no size; write digits with M or G, such as 256M",
-                               text);
+    return command_line_refuse(
+        &options->line, "--ram: %.40s is no size; write digits with M or G, such as 256M", text);
 }
 
 static error_t take_output(struct fork_options *options, enum output output)

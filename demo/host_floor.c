@@ -23,21 +23,19 @@
 #include "demo/host_bare.h"
 #include "pager/clock.h"
 
-enum page { PAGE_STACK, PAGE_DATA, PAGE_TEXT, PAGE_PROGRAM_DATA, PAGE_COUNT };
+/* The pages of the window that are touched. The new program's stack and data are where the old one
+ * had them, and in a recycled window the same frames lie there. */
+enum page { PAGE_STACK, PAGE_DATA, PAGE_TEXT, PAGE_COUNT };
 
-/* Pages of the window where the emulated child has them too: each in a span of its own. */
-static const uint64_t offsets[PAGE_COUNT] = {
-    [PAGE_STACK] = ((uint64_t)1 << 30) - 2 * PAGE_BYTES,
-    [PAGE_DATA] = (uint64_t)512 << 20,
-    [PAGE_TEXT] = 0x400000,
-    [PAGE_PROGRAM_DATA] = 0x600000,
-};
+/* Where forklab-tiny has them, on the way up to a stack at the end of the window. */
+#define TEXT_OFFSET ((uint64_t)0x400000)
+#define DATA_OFFSET ((uint64_t)0x600000)
 
 struct floor_column {
     struct column column; /* first */
     struct bare_window window;
     volatile uint64_t *words[PAGE_COUNT]; /* one in each page */
-    volatile uint64_t sum;
+    double ticks_per_ns;
 };
 
 static struct floor_column *floor_of(struct column *column)
@@ -71,22 +69,21 @@ static void run_child(struct floor_column *floor)
 static void run_program(struct floor_column *floor)
 {
     *floor->words[PAGE_STACK] = 1;
-    floor->sum = *floor->words[PAGE_TEXT];
-    *floor->words[PAGE_PROGRAM_DATA] = 1;
+    *floor->words[PAGE_DATA] = *floor->words[PAGE_TEXT];
     revoke(floor, PAGE_TEXT);
-    revoke(floor, PAGE_PROGRAM_DATA);
+    revoke(floor, PAGE_DATA);
     revoke(floor, PAGE_STACK);
 }
 
-static uint64_t time_round(struct floor_column *floor, enum fork_mode mode)
+static double time_round(struct floor_column *floor, enum fork_mode mode)
 {
-    uint64_t start_ns = clock_ns();
+    uint64_t start_ticks = clock_ticks();
 
     if (mode != MODE_FORK)
         run_child(floor);
     if (mode == MODE_FORK_EXEC_EXIT)
         run_program(floor);
-    return clock_ns() - start_ns;
+    return (double)(clock_ticks() - start_ticks) / floor->ticks_per_ns;
 }
 
 static int floor_prepare(struct column *column, const struct column_setup *setup, char *problem,
@@ -122,7 +119,7 @@ static int floor_round(struct column *column, enum fork_mode mode, struct round_
 
     if (error != 0)
         return error;
-    double total_ns = (double)time_round(floor, mode);
+    double total_ns = time_round(floor, mode);
 
     *sample = (struct round_sample){.total_ns = total_ns, .host_ns = total_ns};
     count(mode, sample, counters);
@@ -151,6 +148,10 @@ static void floor_destroy(struct column *column)
 
 static int place_pages(struct floor_column *floor)
 {
+    const uint64_t offsets[PAGE_COUNT] = {[PAGE_STACK] = floor->window.bytes - 2 * PAGE_BYTES,
+                                          [PAGE_DATA] = DATA_OFFSET,
+                                          [PAGE_TEXT] = TEXT_OFFSET};
+
     for (unsigned i = 0; i < PAGE_COUNT; i++) {
         uint8_t *page;
         int error = bare_window_place(&floor->window, offsets[i], i, &page);
@@ -175,6 +176,7 @@ int floor_column_create(struct column **column, char *problem, size_t problem_by
         snprintf(problem, problem_bytes, "memory ran out");
         return -ENOMEM;
     }
+    made->ticks_per_ns = clock_ticks_per_ns();
     made->column = (struct column){.name = "floor", .ops = &ops};
     int error = bare_window_create(&made->window, PAGE_COUNT, problem, problem_bytes);
 

@@ -265,6 +265,16 @@ static void serve(struct helper *helper)
     }
 }
 
+/* Does the socket lie where the column puts it? Children that exec do not get it. */
+static bool is_started_by_column(void)
+{
+    int type;
+    socklen_t bytes = sizeof(type);
+
+    return getsockopt(HELPER_SOCKET, SOL_SOCKET, SO_TYPE, &type, &bytes) == 0 &&
+           type == SOCK_SEQPACKET && fcntl(HELPER_SOCKET, F_SETFD, FD_CLOEXEC) == 0;
+}
+
 void host_column_serve_if_helper(int argc, char **argv)
 {
     struct helper helper = {0};
@@ -272,12 +282,12 @@ void host_column_serve_if_helper(int argc, char **argv)
 
     if (argc != 2 || strcmp(argv[1], HELPER_ARGUMENT) != 0)
         return;
-    /* A host that does not know this has no huge pages to give. */
-    (void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-    if (fcntl(HELPER_SOCKET, F_SETFD, FD_CLOEXEC) != 0) {
+    if (!is_started_by_column()) {
         fprintf(stderr, "forklab: %s is forklab's own; see forklab --help\n", HELPER_ARGUMENT);
         exit(2);
     }
+    /* A host that does not know this has no huge pages to give. */
+    (void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
     helper.tiny_arguments[0] = tiny_executable_path(problem, sizeof(problem));
     if (helper.tiny_arguments[0] != NULL)
         serve(&helper);

@@ -33,8 +33,10 @@ static void print_help(void)
 {
     puts("Usage: forklab SUBCOMMAND [OPTION...]\n"
          "\n"
-         "A laboratory for fork(2): physical memory, page tables, an MMU and the memory manager of a\n"
-         "Unix kernel, emulated in one process, with real faults. Each subcommand is an experiment.\n");
+         "A laboratory for fork(2): physical memory, page tables, an MMU and the memory manager of "
+         "a\n"
+         "Unix kernel, emulated in one process, with real faults. Each subcommand is an "
+         "experiment.\n");
     for (size_t i = 0; i < SUBCOMMAND_COUNT; i++)
         printf("  %-10s %s\n             %s\n", subcommands[i].name, subcommands[i].shows,
                subcommands[i].example);

@@ -11,14 +11,25 @@
 #include "demo/stats.h"
 #include "pt/random.h"
 
-enum { WARM_UP_ROUNDS = 3, PHASE_ROUNDS = 41, PROGRESS_ROUNDS = 8, MOST_COLUMNS = MOST_KERNELS + 2 };
+/* The host column's time in one cell, but for its first samples. */
+static const double host_budget_ns = 400e6;
+static const double quick_host_budget_ns = 60e6;
+
+enum { LEAST_HOST_SAMPLES = 5 };
+
+enum {
+    WARM_UP_ROUNDS = 3,
+    PHASE_ROUNDS = 41,
+    PROGRESS_ROUNDS = 8,
+    MOST_COLUMNS = MOST_KERNELS + 2
+};
 
 /* One cell while it is measured. */
 struct measuring {
     struct experiment *experiment;
     struct cell *cell;
-    size_t number; /* of the cell, for the progress line */
     struct round_sample *samples; /* by column, then round */
+    double host_ns;               /* that the host column has used up */
     char *problem;
     size_t problem_bytes;
 };
@@ -33,7 +44,7 @@ static void show_progress(const struct measuring *measuring, unsigned round)
     if (round % PROGRESS_ROUNDS != 0 || !isatty(STDERR_FILENO))
         return;
     size_text(size, cell->size_bytes);
-    fprintf(stderr, "\r\033[K%zu/%zu  %s, %s, %s: round %u of %u", measuring->number + 1,
+    fprintf(stderr, "\r\033[K%zu/%zu  %s, %s, %s: round %u of %u", experiment->measured_cells + 1,
             experiment->cell_count, fork_memory_names[cell->memory], size,
             fork_mode_names[cell->mode], round, experiment->options->rounds);
     fflush(stderr);
@@ -68,11 +79,33 @@ static int sample_column(const struct measuring *measuring, size_t number,
     return error != 0 ? fail_round(measuring, column, error) : 0;
 }
 
+static bool is_host(const struct column *column)
+{
+    return strcmp(column->name, "host") == 0;
+}
+
+static int take_turn(struct measuring *measuring, size_t number, unsigned round)
+{
+    const struct fork_options *options = measuring->experiment->options;
+    double budget_ns = options->quick ? quick_host_budget_ns : host_budget_ns;
+    struct figures *figures = &measuring->cell->figures[number];
+    bool host = is_host(measuring->experiment->columns[number]);
+    struct round_sample *sample = &measuring->samples[number * options->rounds + round];
+
+    if (host && measuring->host_ns > budget_ns && round >= LEAST_HOST_SAMPLES)
+        return 0;
+    int error = sample_column(measuring, number, sample);
+
+    figures->samples = round + 1;
+    if (host)
+        measuring->host_ns += 2 * sample->total_ns;
+    return error;
+}
+
 /* All columns once, in an order that the seed decides. */
-static int run_round(const struct measuring *measuring, unsigned round, uint64_t seed)
+static int run_round(struct measuring *measuring, unsigned round, uint64_t seed)
 {
     const struct experiment *experiment = measuring->experiment;
-    unsigned rounds = experiment->options->rounds;
     uint32_t order[MOST_COLUMNS];
     int error = 0;
 
@@ -80,16 +113,15 @@ static int run_round(const struct measuring *measuring, unsigned round, uint64_t
         order[i] = i;
     random_shuffle(order, experiment->column_count, seed);
     for (size_t i = 0; error == 0 && i < experiment->column_count; i++)
-        error = sample_column(measuring, order[i],
-                              &measuring->samples[(size_t)order[i] * rounds + round]);
+        error = take_turn(measuring, order[i], round);
     return error;
 }
 
 /* What the warm-up leaves in the place of the first sample is overwritten. */
-static int run_rounds(const struct measuring *measuring)
+static int run_rounds(struct measuring *measuring)
 {
     const struct fork_options *options = measuring->experiment->options;
-    struct random random = random_seeded(options->seed + measuring->number);
+    struct random random = random_seeded(options->seed + measuring->experiment->measured_cells);
     int error = 0;
 
     for (unsigned i = 0; error == 0 && i < WARM_UP_ROUNDS; i++)
@@ -110,9 +142,10 @@ static double median_of_part(const struct round_sample *samples, size_t count, s
     return stats_median(scratch, count);
 }
 
-static void summarise(struct figures *figures, const struct round_sample *samples, size_t count,
-                      double *scratch)
+static void summarise(struct figures *figures, const struct round_sample *samples, double *scratch)
 {
+    size_t count = figures->samples;
+
     for (size_t i = 0; i < count; i++)
         figures->totals_ns[i] = scratch[i] = samples[i].total_ns;
     struct summary total = stats_summarise(scratch, count);
@@ -150,7 +183,7 @@ static int summarise_columns(const struct measuring *measuring)
     int error = scratch != NULL ? 0 : -ENOMEM;
 
     for (size_t i = 0; error == 0 && i < measuring->experiment->column_count; i++) {
-        summarise(&measuring->cell->figures[i], &measuring->samples[i * rounds], rounds, scratch);
+        summarise(&measuring->cell->figures[i], &measuring->samples[i * rounds], scratch);
         error = count_column(measuring, i);
     }
     free(scratch);
@@ -208,7 +241,8 @@ static int measure_cell(struct measuring *measuring)
 
     measuring->samples = calloc(samples, sizeof(*measuring->samples));
     if (measuring->samples == NULL) {
-        snprintf(measuring->problem, measuring->problem_bytes, "memory ran out; ask for less --rounds");
+        snprintf(measuring->problem, measuring->problem_bytes,
+                 "memory ran out; ask for less --rounds");
         return -ENOMEM;
     }
     int error = run_rounds(measuring);
@@ -252,11 +286,11 @@ int measure_setup(struct experiment *experiment, size_t memory, size_t size, cha
         struct cell *cell = experiment_cell(experiment, memory, mode, size);
         struct measuring measuring = {.experiment = experiment,
                                       .cell = cell,
-                                      .number = (size_t)(cell - experiment->cells),
                                       .problem = problem,
                                       .problem_bytes = problem_bytes};
 
         error = measure_cell(&measuring);
+        experiment->measured_cells++;
     }
     while (prepared > 0) {
         struct column *column = experiment->columns[--prepared];

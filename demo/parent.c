@@ -3,6 +3,8 @@
 #include "demo/parent.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,9 +40,8 @@ static uint64_t file_bytes(const char *path)
 {
     struct stat status;
 
-    return path != NULL && stat(path, &status) == 0 && status.st_size > 0
-               ? (uint64_t)status.st_size
-               : 0;
+    return path != NULL && stat(path, &status) == 0 && status.st_size > 0 ? (uint64_t)status.st_size
+                                                                          : 0;
 }
 
 uint64_t parent_ram_bytes(const struct parent_options *options, const struct column_setup *setup)
@@ -70,19 +71,80 @@ static int find_words(struct program *program)
     return -ENOEXEC;
 }
 
-/* Opens a program and lets a task run it, so that the kernel judges it. */
+/* Makes a file that has its name for as long as it takes to open it: the descriptor, or -errno. */
+static int make_temporary(char *path, size_t path_bytes)
+{
+    const char *directory = getenv("TMPDIR");
+    int length = snprintf(path, path_bytes, "%s/forklab-XXXXXX",
+                          directory != NULL && directory[0] != '\0' ? directory : "/tmp");
+
+    if (length < 0 || (size_t)length >= path_bytes)
+        return -ENAMETOOLONG;
+    int file = mkostemp(path, O_CLOEXEC);
+
+    return file < 0 ? -errno : file;
+}
+
+/* A file of that many bytes, all zeros. */
+static int open_zeros(struct machine *machine, uint64_t bytes, struct object **object)
+{
+    char path[PATH_MAX];
+    int file = make_temporary(path, sizeof(path));
+
+    if (file < 0)
+        return file;
+    int error = ftruncate(file, (off_t)bytes) == 0 ? file_open(machine, path, object) : -errno;
+
+    (void)unlink(path);
+    (void)close(file);
+    return error;
+}
+
+/* All of a file into another: -errno. */
+static int copy_contents(const char *path, int to)
+{
+    char data[PAGE_BYTES];
+    int from = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t bytes;
+
+    if (from < 0)
+        return -errno;
+    do {
+        bytes = read(from, data, sizeof(data));
+    } while (bytes > 0 && write(to, data, (size_t)bytes) == bytes);
+    int error = bytes != 0 ? -EIO : 0;
+
+    (void)close(from);
+    return error;
+}
+
+/*
+ * Opens a copy of the file: file_open() opens for writing what it may write, and what somebody has
+ * open for writing the real kernel executes for nobody, not even for the host column.
+ */
+static int open_copy(struct machine *machine, const char *path, struct object **object)
+{
+    char copy[PATH_MAX];
+    int file = make_temporary(copy, sizeof(copy));
+
+    if (file < 0)
+        return file;
+    int error = copy_contents(path, file);
+
+    if (error == 0)
+        error = file_open(machine, copy, object);
+    (void)unlink(copy);
+    (void)close(file);
+    return error;
+}
+
+/* Lets a task run an open program, so that the kernel judges it. */
 static int load_program(struct task *task, struct program *program, const char *path,
                         const struct report *report)
 {
     const char *const arguments[] = {"forklab-tiny", NULL};
     char why[200] = "";
-    int error = file_open(task->machine, path, &program->file);
-
-    if (error == -ENODEV)
-        return fail(report, error, "%s: no regular file; a static ELF executable is needed", path);
-    if (error != 0)
-        return fail(report, error, "%s: %s", path, strerror(-error));
-    error = sys_exec(task, program->file, arguments, why, sizeof(why));
+    int error = sys_exec(task, program->file, arguments, why, sizeof(why));
     if (error == 0)
         error = find_words(program);
     else
@@ -99,8 +161,13 @@ static int load_own(struct parent *parent, const struct report *report)
 
     if (path == NULL)
         return -ENOENT;
-    int error = load_program(parent->task, &parent->own, path, report);
+    int error = open_copy(parent->machine, path, &parent->own.file);
 
+    if (error == 0)
+        error = load_program(parent->task, &parent->own, path, report);
+    else
+        (void)fail(report, error, "%s: no copy of it in a temporary file: %s", path,
+                   strerror(-error));
     free(path);
     return error;
 }
@@ -113,8 +180,12 @@ static int load_childs(struct parent *parent, const char *path, const struct rep
     parent->child = parent->own;
     if (path == NULL)
         return 0;
-    int error = task_create(parent->machine, &task);
+    int error = file_open(parent->machine, path, &parent->child.file);
 
+    if (error == -ENODEV)
+        return fail(report, error, "%s: no regular file; a static ELF executable is needed", path);
+    if (error == 0)
+        error = task_create(parent->machine, &task);
     if (error != 0)
         return fail(report, error, "%s: %s", path, strerror(-error));
     error = load_program(task, &parent->child, path, report);
@@ -154,47 +225,38 @@ static va_t region_place(const struct parent *parent, uint64_t *room_bytes)
     return start;
 }
 
-/* A file of that many bytes, all zeros, that is gone as soon as it is closed. */
-static int open_temporary(struct machine *machine, uint64_t bytes, struct object **object)
-{
-    const char *directory = getenv("TMPDIR");
-    char path[512];
-    int length = snprintf(path, sizeof(path), "%s/forklab-XXXXXX",
-                          directory != NULL && directory[0] != '\0' ? directory : "/tmp");
-
-    if (length < 0 || (size_t)length >= sizeof(path))
-        return -ENAMETOOLONG;
-    int file = mkstemp(path);
-
-    if (file < 0)
-        return -errno;
-    int error = ftruncate(file, (off_t)bytes) == 0 ? file_open(machine, path, object) : -errno;
-
-    (void)unlink(path);
-    (void)close(file);
-    return error;
-}
-
 static int open_object(struct parent *parent, struct object **object)
 {
     *object = NULL;
     if (parent->memory == MEMORY_SHM)
         return shm_create(parent->machine, parent->region_bytes, object);
     if (parent->memory == MEMORY_FILE)
-        return open_temporary(parent->machine, parent->region_bytes, object);
+        return open_zeros(parent->machine, parent->region_bytes, object);
     return 0;
+}
+
+/*
+ * Pages are brought in by the call itself where the parent is going to write them all: what is left
+ * for its stores is to let them through, many at a time.
+ */
+static uint32_t region_flags(enum fork_memory memory)
+{
+    static const uint32_t flags[MEMORY_COUNT] = {
+        [MEMORY_SHM] = MAP_REQUEST_SHARED | MAP_REQUEST_POPULATE,
+        [MEMORY_ANON] = MAP_REQUEST_POPULATE,
+        [MEMORY_FILE] = 0,
+    };
+
+    return flags[memory] | MAP_REQUEST_NOREPLACE;
 }
 
 static int map_region(struct parent *parent)
 {
     uint64_t room_bytes;
-    struct map_request request = {
-        .address = region_place(parent, &room_bytes),
-        .bytes = parent->region_bytes,
-        .protection = VMA_READ | VMA_WRITE,
-        .flags = MAP_REQUEST_NOREPLACE |
-                 (parent->memory == MEMORY_SHM ? (unsigned)MAP_REQUEST_SHARED : 0u),
-    };
+    struct map_request request = {.address = region_place(parent, &room_bytes),
+                                  .bytes = parent->region_bytes,
+                                  .protection = VMA_READ | VMA_WRITE,
+                                  .flags = region_flags(parent->memory)};
     int error = open_object(parent, &request.object);
 
     if (error != 0)
@@ -205,33 +267,31 @@ static int map_region(struct parent *parent)
     return error;
 }
 
-static void write_pages(struct forklab_user *user, const struct parent *parent, uint64_t bytes)
-{
-    for (uint64_t offset = 0; offset < bytes; offset += PAGE_BYTES)
-        forklab_store64(user, parent->region_start + offset, offset);
-}
-
-/* The parent's own code: all of its text, data and region, once. */
+/* The parent's own code: its data and all of its region, once. task_run() has written its stack. */
 static void touch_all(struct forklab_user *user, void *argument)
 {
     const struct parent *parent = argument;
 
-    (void)forklab_load64(user, parent->own.text_word);
     forklab_store64(user, parent->own.data_word, 1);
-    if (parent->memory != MEMORY_FILE) {
-        write_pages(user, parent, parent->region_bytes);
-        return;
+    for (uint64_t offset = 0; offset < parent->region_bytes; offset += PAGE_BYTES) {
+        if (parent->memory == MEMORY_FILE)
+            (void)forklab_load64(user, parent->region_start + offset);
+        else
+            forklab_store64(user, parent->region_start + offset, offset);
     }
-    for (uint64_t offset = 0; offset < parent->region_bytes; offset += PAGE_BYTES)
-        (void)forklab_load64(user, parent->region_start + offset);
 }
 
+/* Evenly spread over the region. */
 static void rewrite(struct forklab_user *user, void *argument)
 {
     const struct parent *parent = argument;
+    uint64_t percent = parent->dirty_percent;
     uint64_t pages = parent->region_bytes / PAGE_BYTES;
 
-    write_pages(user, parent, pages * parent->dirty_percent / 100 * PAGE_BYTES);
+    for (uint64_t page = 0; page < pages; page++) {
+        if ((page + 1) * percent / 100 != page * percent / 100)
+            forklab_store64(user, parent->region_start + page * PAGE_BYTES, page);
+    }
 }
 
 int parent_rewrite(struct parent *parent)
@@ -272,7 +332,8 @@ static int age(struct parent *parent, const struct parent_options *options,
     return error != 0 ? fail(report, error, "ageing the machine: %s", strerror(-error)) : 0;
 }
 
-static uint64_t ram_bytes_for(const struct parent_options *options, const struct column_setup *setup)
+static uint64_t ram_bytes_for(const struct parent_options *options,
+                              const struct column_setup *setup)
 {
     return options->ram_bytes != 0 ? options->ram_bytes : parent_ram_bytes(options, setup);
 }

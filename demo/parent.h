@@ -3,7 +3,7 @@
  * The parent of the fork experiment on an emulated machine: a task that runs forklab-tiny and has
  * touched all that it will ever touch before the clock starts.
  *
- *   0x400000   text       read
+ *   0x400000   text       mapped; no instruction of it is ever executed, so it is never read
  *   0x600000   data       written
  *   region     shm, private anonymous memory or a private file mapping, aligned to the span of a
  *              leaf table, where mappings begin: no upper table exists for it alone

@@ -52,14 +52,15 @@ static json_t *phases_json(const struct figures *figures)
 static json_t *row_json(const struct cell *cell, const char *kernel, const struct figures *figures)
 {
     return json_pack(
-        "{s:s, s:s, s:I, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:o, s:o}", "memory",
+        "{s:s, s:s, s:I, s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:o, s:o}", "memory",
         fork_memory_names[cell->memory], "mode", fork_mode_names[cell->mode], "size_bytes",
-        (json_int_t)cell->size_bytes, "kernel", kernel, "median_us", figures->median_ns / ns_per_us,
-        "min_us", figures->minimum_ns / ns_per_us, "p90_us", figures->p90_ns / ns_per_us,
-        "kernel_us", figures->kernel_ns / ns_per_us, "user_us", figures->user_ns / ns_per_us,
-        "host_us", figures->host_ns / ns_per_us, "table_frames", (json_int_t)figures->table_frames,
-        "host_calls", (json_int_t)figures->host_calls, "counters", counters_json(figures->counts),
-        "phases", phases_json(figures));
+        (json_int_t)cell->size_bytes, "kernel", kernel, "samples", (json_int_t)figures->samples,
+        "median_us", figures->median_ns / ns_per_us, "min_us", figures->minimum_ns / ns_per_us,
+        "p90_us", figures->p90_ns / ns_per_us, "kernel_us", figures->kernel_ns / ns_per_us,
+        "user_us", figures->user_ns / ns_per_us, "host_us", figures->host_ns / ns_per_us,
+        "table_frames", (json_int_t)figures->table_frames, "host_calls",
+        (json_int_t)figures->host_calls, "counters", counters_json(figures->counts), "phases",
+        phases_json(figures));
 }
 
 static json_t *rows_json(const struct experiment *experiment)
@@ -71,8 +72,8 @@ static json_t *rows_json(const struct experiment *experiment)
         const struct cell *cell = &experiment->cells[i];
 
         for (size_t column = 0; error == 0 && column < experiment->column_count; column++)
-            error = json_array_append_new(list, row_json(cell, experiment->columns[column]->name,
-                                                         &cell->figures[column]));
+            error = json_array_append_new(
+                list, row_json(cell, experiment->columns[column]->name, &cell->figures[column]));
     }
     if (error == 0)
         return list;
@@ -135,7 +136,7 @@ int report_json(const struct experiment *experiment)
 
 void report_csv(const struct experiment *experiment)
 {
-    puts("memory,mode,size_bytes,kernel,median_us,min_us,p90_us,kernel_us,user_us,host_us,"
+    puts("memory,mode,size_bytes,kernel,samples,median_us,min_us,p90_us,kernel_us,user_us,host_us,"
          "table_frames,host_calls");
     for (size_t i = 0; i < experiment->cell_count; i++) {
         const struct cell *cell = &experiment->cells[i];
@@ -143,13 +144,14 @@ void report_csv(const struct experiment *experiment)
         for (size_t column = 0; column < experiment->column_count; column++) {
             const struct figures *figures = &cell->figures[column];
 
-            printf("%s,%s,%llu,%s,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%u,%llu\n",
+            printf("%s,%s,%llu,%s,%zu,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%u,%llu\n",
                    fork_memory_names[cell->memory], fork_mode_names[cell->mode],
                    (unsigned long long)cell->size_bytes, experiment->columns[column]->name,
-                   figures->median_ns / ns_per_us, figures->minimum_ns / ns_per_us,
-                   figures->p90_ns / ns_per_us, figures->kernel_ns / ns_per_us,
-                   figures->user_ns / ns_per_us, figures->host_ns / ns_per_us,
-                   figures->table_frames, (unsigned long long)figures->host_calls);
+                   figures->samples, figures->median_ns / ns_per_us,
+                   figures->minimum_ns / ns_per_us, figures->p90_ns / ns_per_us,
+                   figures->kernel_ns / ns_per_us, figures->user_ns / ns_per_us,
+                   figures->host_ns / ns_per_us, figures->table_frames,
+                   (unsigned long long)figures->host_calls);
         }
     }
 }

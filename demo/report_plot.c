@@ -17,7 +17,7 @@
 
 #include "demo/report.h"
 
-enum { PANEL_WIDTH = 420, PANEL_HEIGHT = 340, PATH_BYTES = 4096 };
+enum { PANEL_WIDTH = 420, PANEL_HEIGHT = 400, PATH_BYTES = 4096 };
 
 static const double ns_per_us = 1000;
 
@@ -60,16 +60,18 @@ static bool program_exists(const char *name)
 static int open_temporary(struct drawing *drawing)
 {
     struct stat status;
-    int length = snprintf(drawing->temporary, sizeof(drawing->temporary), "%s.XXXXXX", drawing->path);
+    int length =
+        snprintf(drawing->temporary, sizeof(drawing->temporary), "%s.XXXXXX", drawing->path);
 
     if (length < 0 || (size_t)length >= sizeof(drawing->temporary))
         return fail(drawing, -ENAMETOOLONG, "--plot: the path is too long");
     if (stat(drawing->path, &status) == 0 && !S_ISREG(status.st_mode))
-        return fail(drawing, -EINVAL, "--plot %.200s: that is no regular file; name a file to write",
-                    drawing->path);
+        return fail(drawing, -EINVAL,
+                    "--plot %.200s: that is no regular file; name a file to write", drawing->path);
     drawing->file = mkostemp(drawing->temporary, O_CLOEXEC);
     if (drawing->file < 0)
-        return fail(drawing, -errno, "--plot %.200s: %s; name a file in a directory that can be written",
+        return fail(drawing, -errno,
+                    "--plot %.200s: %s; name a file in a directory that can be written",
                     drawing->path, strerror(errno));
     return 0;
 }
@@ -127,17 +129,23 @@ static void write_panel(FILE *script, const struct experiment *experiment, size_
     fputc('\n', script);
 }
 
-static void write_tics(FILE *script, const struct fork_options *options)
+/* A single size would leave the axis without a range. */
+static void write_axis(FILE *script, const struct fork_options *options)
 {
+    uint64_t least = UINT64_MAX;
+    uint64_t most = 0;
     char size[SIZE_TEXT_BYTES];
 
     fprintf(script, "set xtics (");
     for (size_t i = 0; i < options->size_count; i++) {
+        least = min_u64(least, options->sizes[i]);
+        most = max_u64(most, options->sizes[i]);
         size_text(size, options->sizes[i]);
         fprintf(script, "%s'%s' %llu", i > 0 ? ", " : "", size,
                 (unsigned long long)options->sizes[i]);
     }
-    fprintf(script, ")\n");
+    fprintf(script, ")\nset xrange [%llu * 0.7 : %llu * 1.4]\n", (unsigned long long)least,
+            (unsigned long long)most);
 }
 
 static void write_script(FILE *script, const struct experiment *experiment)
@@ -148,18 +156,14 @@ static void write_script(FILE *script, const struct experiment *experiment)
         for (size_t mode = 0; mode < options->mode_count; mode++)
             write_data(script, experiment, memory, mode);
     }
-    fprintf(script,
-            "set terminal svg size %zu,%zu noenhanced background 'white'\n"
-            "set logscale xy\nset grid\nset key left top samplen 3 font ',10'\n"
-            "set ylabel 'microseconds, median'\nset xlabel 'region'\n",
-            options->mode_count * PANEL_WIDTH, options->memory_count * PANEL_HEIGHT);
-    write_tics(script, options);
-    /* A single size would leave the axis without a range. */
-    fprintf(script, "set xrange [%llu * 0.7 : %llu * 1.4]\n",
-            (unsigned long long)options->sizes[0],
-            (unsigned long long)options->sizes[options->size_count - 1]);
-    fprintf(script, "set offsets graph 0, 0, graph 0.55, 0\nset multiplot layout %zu,%zu\n",
-            options->memory_count, options->mode_count);
+    fprintf(
+        script,
+        "set terminal svg size %zu,%zu noenhanced background 'white'\n"
+        "set logscale xy\nset grid\nset key outside bottom center horizontal samplen 2 font ',9'\n"
+        "set ylabel 'microseconds, median'\nset xlabel 'region'\n",
+        options->mode_count * PANEL_WIDTH, options->memory_count * PANEL_HEIGHT);
+    write_axis(script, options);
+    fprintf(script, "set multiplot layout %zu,%zu\n", options->memory_count, options->mode_count);
     for (size_t memory = 0; memory < options->memory_count; memory++) {
         for (size_t mode = 0; mode < options->mode_count; mode++)
             write_panel(script, experiment, memory, mode);

@@ -256,8 +256,8 @@ static size_t choose_blocks(const struct experiment *experiment, size_t memory,
             block->with_post |=
                 experiment->cells[cell].memory == experiment->options->memories[memory] &&
                 post_ratio(pair, &experiment->cells[cell]) > 0;
-        block->width += (block->with_post ? POST_WIDTH : 0) +
-                        (pair->with_kernel_part ? RATIO_WIDTH : 0);
+        block->width +=
+            (block->with_post ? POST_WIDTH : 0) + (pair->with_kernel_part ? RATIO_WIDTH : 0);
         count++;
     }
     return count;
@@ -278,8 +278,7 @@ static void print_ratios(const struct experiment *experiment, size_t memory)
         size_t end = first;
         int width = LABEL_WIDTH;
 
-        while (end < count &&
-               (end == first || width + BLOCK_GAP + blocks[end].width <= PAGE_WIDTH))
+        while (end < count && (end == first || width + BLOCK_GAP + blocks[end].width <= PAGE_WIDTH))
             width += BLOCK_GAP + blocks[end++].width;
         print_blocks(experiment, memory, blocks + first, end - first);
         first = end;
@@ -312,14 +311,18 @@ static void print_notes(const struct experiment *experiment)
 {
     puts("To bear in mind:");
     if (has_column(experiment, "2.5.41-mm2"))
-        puts("  2.5.41-mm2 is able to share and does not: the price of the mechanism unused. The post's\n"
-             "  middle column was a build without sharing; the 15 % that it loses in exec at 400K came\n"
+        puts("  2.5.41-mm2 is able to share and does not: the price of the mechanism unused. The "
+             "post's\n"
+             "  middle column was a build without sharing; the 15 % that it loses in exec at 400K "
+             "came\n"
              "  with the rest of -mm2, and is not to be found here.");
     if (has_column(experiment, "floor"))
-        puts("  floor: the same faults and revokes through libsigsegv, and no emulator. fork alone has\n"
+        puts("  floor: the same faults and revokes through libsigsegv, and no emulator. fork alone "
+             "has\n"
              "  none, so its floor is the clock's own cost.");
     if (has_column(experiment, "host"))
-        puts("  host: the real kernel below, from a helper process of its own, without huge pages.");
+        puts(
+            "  host: the real kernel below, from a helper process of its own, without huge pages.");
     puts("  Each part is a median by itself: parts need not add up to the total.");
     for (unsigned i = 0; i < 2; i++) {
         if (experiment->left_out[i][0] != '\0')

@@ -79,14 +79,14 @@ static bool may_share(const struct fork *fork, const struct span *span, const st
     if (fork->kernel->sharing == SHARING_NONE)
         return false;
     bool allowed = !span->any_not_shared && !holds_pin(fork->parent->tree.ram, table) &&
-                   table_used(table) >= fork->kernel->least_shared_entries;
+                   table->used >= fork->kernel->least_shared_entries;
 
     return allowed && fork->kernel->sharing == SHARING_LEAF;
 }
 
 static int reserve_copy(struct ram *ram, const struct table *table)
 {
-    struct ram_need need = {.leaf_tables = 1, .mappings = table_used(table)};
+    struct ram_need need = {.leaf_tables = 1, .mappings = table->used};
 
     if (table->may_hold_pin)
         need.frames = table_pinned_frames(ram, table);

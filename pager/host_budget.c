@@ -10,6 +10,7 @@
 #include "pager/host_budget.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "pager/host_arena.h"
 #include "pager/host_fault.h"
@@ -20,14 +21,16 @@ enum { USUAL_MOST_MAPPINGS = 65530 };
 uint32_t host_budget_default(void)
 {
     FILE *file = fopen("/proc/sys/vm/max_map_count", "re");
-    unsigned most = USUAL_MOST_MAPPINGS;
+    char line[32] = "";
+    uint64_t most = 0;
 
-    if (file == NULL)
-        return most / 2;
-    if (fscanf(file, "%u", &most) != 1) /* NOLINT(cert-err34-c): the host's own number */
+    if (file != NULL && fgets(line, sizeof(line), file) != NULL)
+        most = strtoull(line, NULL, 10);
+    if (file != NULL)
+        (void)fclose(file);
+    if (most == 0)
         most = USUAL_MOST_MAPPINGS;
-    (void)fclose(file);
-    return most / 2;
+    return (uint32_t)min_u64(most / 2, UINT32_MAX);
 }
 
 /* The window that holds the machine's oldest chunk, or NULL when nothing is mapped. */

@@ -288,8 +288,7 @@ static void name_foreign(struct mmu *mmu, const struct sigaction *action)
         symbol = found.dli_sname != NULL ? found.dli_sname : "a handler";
     }
     (void)snprintf(mmu->problem, sizeof(mmu->problem),
-                   "SIGSEGV's handler was replaced after the first window was bound, by %.50s%s"
-                   "%.30s; forklab must come last",
+                   "the handler of SIGSEGV was replaced by %.40s%s%.30s after windows were bound",
                    symbol, *symbol != '\0' ? " of " : "", file);
 }
 

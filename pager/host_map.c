@@ -359,10 +359,9 @@ int host_map_frames(struct host_window *window, uint64_t first, uint64_t end, pf
 
     assert(chunk != NULL && end_in_chunk <= CHUNK_PAGES);
     uint64_t start_ticks = clock_ticks();
-    void *result = mmap(address_of(window, first), (end - first) << PAGE_SHIFT,
-                        protection_of(access), MAP_SHARED | MAP_FIXED | MAP_POPULATE,
-                        window->mmu->ram_fd, (off_t)((uint64_t)pfn << PAGE_SHIFT));
-    int error = result != MAP_FAILED ? 0 : -errno;
+    int error = map_at(address_of(window, first), (end - first) << PAGE_SHIFT,
+                       protection_of(access), MAP_SHARED | MAP_FIXED | MAP_POPULATE,
+                       window->mmu->ram_fd, (off_t)((uint64_t)pfn << PAGE_SHIFT));
 
     pay(window->mmu, EVENT_HOST_MAP, start_ticks);
     if (error != 0)

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -76,15 +77,16 @@ int host_ram_fd(const struct host_ram *ram)
 
 uint64_t host_memory_available_bytes(void)
 {
+    static const char name[] = "MemAvailable:";
     FILE *file = fopen("/proc/meminfo", "re");
     char line[128];
-    unsigned long long kib = 0;
-    bool found = false;
+    uint64_t bytes = UINT64_MAX;
 
     if (file == NULL)
-        return UINT64_MAX;
-    while (!found && fgets(line, sizeof(line), file) != NULL)
-        found = sscanf(line, "MemAvailable: %llu kB", &kib) == 1;
+        return bytes;
+    while (bytes == UINT64_MAX && fgets(line, sizeof(line), file) != NULL)
+        if (strncmp(line, name, sizeof(name) - 1) == 0)
+            bytes = strtoull(line + sizeof(name) - 1, NULL, 10) * 1024;
     (void)fclose(file);
-    return found ? (uint64_t)kib * 1024 : UINT64_MAX;
+    return bytes;
 }

@@ -99,7 +99,7 @@ static uint64_t page_next(const struct host_window *window, bool writable, uint6
             return min_u64(end, page + (unsigned)__builtin_ctzll(bits));
         while (++word < CHUNK_WORDS && bits_of(&chunk->words[word], writable) == 0)
             ;
-        page = index * CHUNK_PAGES + word * WORD_PAGES;
+        page = index * CHUNK_PAGES + (uint64_t)word * WORD_PAGES;
     }
     return end;
 }

@@ -12,15 +12,33 @@ static va_t span_end(const struct mm *mm, va_t va)
     return geometry_span_start(mm->tree.geometry, va) + geometry_span_bytes(mm->tree.geometry);
 }
 
-/* The existing leaf table for one page becomes this address space's own. */
+/*
+ * A leaf table becomes this address space's own. Where every mapping of the span is shared, pages
+ * may be written in the window; the copy's entries are clean, so the first write is to fault again.
+ */
+static int own_leaf(void *context, struct pt_tree *tree, const struct pt_leaf *leaf)
+{
+    struct mm *mm = mm_of_tree(tree);
+    bool was_written_through = leaf->upper_writable && table_is_shared(leaf->table);
+    struct table *table;
+    int error = table_for_one(tree, leaf->va, NULL, &table);
+
+    (void)context;
+    if (error == 0 && was_written_through)
+        mm_write_protect(mm, geometry_span_start(tree->geometry, leaf->va), span_end(mm, leaf->va));
+    return error;
+}
+
+int map_own_tables(struct mm *mm, va_t start, va_t end)
+{
+    static const struct pt_visitor visitor = {.leaf = own_leaf};
+
+    return pt_walk(&mm->tree, start, end, &visitor, NULL);
+}
+
 static int own_table(struct mm *mm, va_t va)
 {
-    struct pt_leaf leaf;
-    struct table *table;
-
-    if (!pt_lookup(&mm->tree, va, &leaf))
-        return 0;
-    return table_for_one(&mm->tree, va, NULL, &table);
+    return map_own_tables(mm, page_of(va), page_of(va) + PAGE_BYTES);
 }
 
 int map_own_end_tables(struct mm *mm, va_t start, va_t end)

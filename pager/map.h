@@ -46,4 +46,7 @@ int munmap_locked(struct mm *mm, va_t start, uint64_t bytes);
  */
 int map_own_end_tables(struct mm *mm, va_t start, va_t end);
 
+/* Every table that exists in [start, end) becomes this address space's own: -ENOMEM. */
+int map_own_tables(struct mm *mm, va_t start, va_t end);
+
 #endif

@@ -177,26 +177,31 @@ static uint8_t *soft_translate(struct mmu_space *base, va_t va, enum access acce
     return entry->data + (va & PAGE_OFFSET_MASK);
 }
 
-static int compare_entries(const void *left, const void *right)
+/* The entry of the first page let through from `page` on, or NULL. */
+static const struct soft_entry *first_from(const struct soft_space *space, uint64_t page)
 {
-    const struct soft_entry *const *a = left;
-    const struct soft_entry *const *b = right;
+    const struct soft_entry *found = NULL;
 
-    return ((*a)->page > (*b)->page) - ((*a)->page < (*b)->page);
+    for (unsigned i = 0; i < TLB_ENTRIES; i++) {
+        const struct soft_entry *entry = &space->entries[i];
+
+        if (entry->page == NO_PAGE || entry->page < page)
+            continue;
+        if (found == NULL || entry->page < found->page)
+            found = entry;
+    }
+    return found;
 }
 
 static void soft_visit(const struct mmu_space *base, mmu_visit *visit, void *context)
 {
     const struct soft_space *space = soft_of_const(base);
-    const struct soft_entry *order[TLB_ENTRIES];
-    size_t count = 0;
+    const struct soft_entry *entry = first_from(space, 0);
 
-    for (unsigned i = 0; i < TLB_ENTRIES; i++)
-        if (space->entries[i].page != NO_PAGE)
-            order[count++] = &space->entries[i];
-    qsort(order, count, sizeof(*order), compare_entries);
-    for (size_t i = 0; i < count; i++)
-        visit(context, order[i]->page << PAGE_SHIFT, order[i]->pfn, order[i]->writable);
+    while (entry != NULL) {
+        visit(context, entry->page << PAGE_SHIFT, entry->pfn, entry->writable);
+        entry = first_from(space, entry->page + 1);
+    }
 }
 
 static void soft_destroy(struct mmu *base)

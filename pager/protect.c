@@ -85,7 +85,7 @@ static int protect_locked(struct mm *mm, va_t start, uint64_t bytes, uint32_t pr
     int error = vma_reserve(mm, 2);
 
     if (error == 0)
-        error = tables_for_one(&mm->tree, start, reach);
+        error = map_own_tables(mm, start, reach);
     if (error != 0)
         return error;
     while (start < reach)

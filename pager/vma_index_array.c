@@ -73,16 +73,31 @@ static struct vma *array_find(struct vma_index *index, va_t va)
     return index->items[position];
 }
 
+/* Where a VMA of this index stands: most often at or after the last one asked for. */
+static uint32_t position_of_vma(struct vma_index *index, const struct vma *vma)
+{
+    uint32_t position = index->last_hit;
+
+    if (position < index->count && index->items[position] == vma)
+        return position;
+    if (position + 1 < index->count && index->items[position + 1] == vma)
+        position++;
+    else
+        position = position_of(index, vma->start);
+    index->last_hit = position;
+    return position;
+}
+
 static struct vma *array_next(struct vma_index *index, const struct vma *vma)
 {
-    uint32_t position = position_of(index, vma->start) + 1;
+    uint32_t position = position_of_vma(index, vma) + 1;
 
     return position < index->count ? index->items[position] : NULL;
 }
 
 static struct vma *array_previous(struct vma_index *index, const struct vma *vma)
 {
-    uint32_t position = position_of(index, vma->start);
+    uint32_t position = position_of_vma(index, vma);
 
     return position > 0 ? index->items[position - 1] : NULL;
 }

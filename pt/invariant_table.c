@@ -19,6 +19,7 @@ static bool points_below(const struct check *check, const struct table *table, u
 static bool recount_entry(const struct check *check, const struct table *table, unsigned slot,
                           entry_t entry, struct table *recount)
 {
+    recount->used++;
     if (table->level > 0) {
         recount->present[FRAME_TABLE]++;
         return entry_is_huge(entry) || points_below(check, table, slot, entry);
@@ -47,6 +48,9 @@ static bool books_agree(const struct check *check, const struct table *table,
             return check_fails(check, "table %u: %u entries of kind %u, recounted %u", table->pfn,
                                table->present[kind], kind, recount->present[kind]);
     }
+    if (table->used != recount->used)
+        return check_fails(check, "table %u: %u entries in use, recounted %u", table->pfn,
+                           table->used, recount->used);
     if (table->special != recount->special || table->swapped != recount->swapped)
         return check_fails(check, "table %u: %u special, %u swapped, recounted %u and %u",
                            table->pfn, table->special, table->swapped, recount->special,

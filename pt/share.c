@@ -37,7 +37,7 @@ static struct ram_need split_need(const struct ram *ram, const struct table *tab
     struct ram_need need = {.leaf_tables = 1};
 
     if (ram->rmap != NULL)
-        need.mappings = table_used(table);
+        need.mappings = table->used;
     return need;
 }
 
@@ -207,7 +207,7 @@ void tree_free_empty_upper(void *context, struct pt_tree *tree, const struct tab
     struct table *upper = table_of_frame(tree->ram, table->pfn);
 
     (void)context;
-    if (parent == NULL || table->low != table->high)
+    if (parent == NULL || table->used != 0)
         return;
     tree_unhook(tree, parent, parent_slot);
     table_give(tree->ram, upper);

@@ -41,6 +41,7 @@ struct table *table_take(struct ram *ram, unsigned level)
                             .first_parent = PFN_NONE,
                             .last_parent = PFN_NONE,
                             .level = (uint8_t)level,
+                            .high = level > 0 ? (uint16_t)geometry_slots(ram->geometry) : 0,
                             .upper = table->upper};
     event_count(ram->events, EVENT_TABLE_TAKEN, 1);
     return table;
@@ -48,33 +49,25 @@ struct table *table_take(struct ram *ram, unsigned level)
 
 void table_give(struct ram *ram, struct table *table)
 {
-    assert(table->low == table->high && table->share_count == 0);
+    assert(table->used == 0 && table->share_count == 0);
     ram->frames[table->pfn].kind = FRAME_POOL;
     frame_list_push(ram, table->upper == NULL ? &ram->leaf_pool : &ram->upper_pool, table->pfn);
     event_count(ram->events, EVENT_TABLE_FREED, 1);
 }
 
-unsigned table_used(const struct table *table)
-{
-    unsigned used = table->special;
-
-    for (unsigned kind = 0; kind < FRAME_KINDS; kind++)
-        used += table->present[kind];
-    return used;
-}
-
 static void store_entry(struct ram *ram, struct table *table, unsigned slot, entry_t entry)
 {
     stored_entry_put(frame_data(ram, table->pfn), slot, ram->geometry->entry_bytes, entry);
-    if (table->low == table->high) {
+}
+
+/* Puts an entry into an empty slot of a leaf table. */
+static void use_slot(struct ram *ram, struct table *table, unsigned slot, entry_t entry)
+{
+    store_entry(ram, table, slot, entry);
+    if (table->used++ == 0)
         table->low = (uint16_t)slot;
-        table->high = (uint16_t)(slot + 1);
-        return;
-    }
-    if (slot < table->low)
-        table->low = (uint16_t)slot;
-    if (slot >= table->high)
-        table->high = (uint16_t)(slot + 1);
+    table->low = (uint16_t)min_u64(table->low, slot);
+    table->high = (uint16_t)max_u64(table->high, slot + 1);
 }
 
 /* Keeps [low, high) tight at its ends, which is enough for tables that empty from one side, and
@@ -82,12 +75,12 @@ static void store_entry(struct ram *ram, struct table *table, unsigned slot, ent
 static void empty_slot(struct ram *ram, struct table *table, unsigned slot)
 {
     store_entry(ram, table, slot, ENTRY_NONE);
-    if (slot + 1u == table->high)
+    if (--table->used == 0)
+        table->low = table->high = 0;
+    else if (slot + 1u == table->high)
         table->high--;
     else if (slot == table->low)
         table->low++;
-    if (table_used(table) == 0)
-        table->low = table->high = 0;
 }
 
 unsigned table_next_used(const struct table *table, unsigned slot, unsigned end)
@@ -104,19 +97,18 @@ unsigned table_next_used(const struct table *table, unsigned slot, unsigned end)
 
 void table_store_upper(struct ram *ram, struct table *table, unsigned slot, entry_t entry)
 {
-    bool was_empty = entry_is_none(table_entry(ram, table, slot));
+    uint64_t bit = (uint64_t)1 << slot % 64;
+    uint64_t *word = &table->upper->used[slot / 64];
+    bool was_used = (*word & bit) != 0;
+    bool is_used = !entry_is_none(entry);
 
     assert(table->level > 0);
-    if (entry_is_none(entry)) {
-        table->upper->used[slot / 64] &= ~((uint64_t)1 << slot % 64);
-        table->present[FRAME_TABLE]--;
-        empty_slot(ram, table, slot);
-        return;
-    }
-    table->upper->used[slot / 64] |= (uint64_t)1 << slot % 64;
-    if (was_empty)
-        table->present[FRAME_TABLE]++;
     store_entry(ram, table, slot, entry);
+    if (was_used == is_used)
+        return;
+    *word ^= bit;
+    table->used = (uint16_t)(is_used ? table->used + 1 : table->used - 1);
+    table->present[FRAME_TABLE] = table->used;
 }
 
 void table_fill(struct ram *ram, struct table *table, unsigned slot, entry_t entry)
@@ -126,7 +118,7 @@ void table_fill(struct ram *ram, struct table *table, unsigned slot, entry_t ent
     assert(entry_is_present(entry) && entry_is_none(table_entry(ram, table, slot)));
     frame_get(ram, pfn);
     table->present[ram->frames[pfn].kind]++;
-    store_entry(ram, table, slot, entry);
+    use_slot(ram, table, slot, entry);
     if (ram->rmap != NULL)
         ram->rmap->add(ram->rmap_context, table, slot, slot + 1);
 }
@@ -138,20 +130,22 @@ void table_put(struct ram *ram, struct table *table, unsigned slot, entry_t entr
     table->special++;
     if (entry_is_swap(entry))
         table->swapped++;
-    store_entry(ram, table, slot, entry);
+    use_slot(ram, table, slot, entry);
 }
 
 void table_change(struct ram *ram, struct table *table, unsigned slot, entry_t entry)
 {
     assert(entry_is_present(entry));
     assert(entry_pfn(entry) == entry_pfn(table_entry(ram, table, slot)));
-    stored_entry_put(frame_data(ram, table->pfn), slot, ram->geometry->entry_bytes, entry);
+    store_entry(ram, table, slot, entry);
 }
 
 entry_t table_clear(struct ram *ram, struct table *table, unsigned slot)
 {
     entry_t entry = table_entry(ram, table, slot);
 
+    if (entry_is_none(entry))
+        return entry;
     if (entry_is_present(entry)) {
         struct frame *frame = &ram->frames[entry_pfn(entry)];
 
@@ -160,7 +154,7 @@ entry_t table_clear(struct ram *ram, struct table *table, unsigned slot)
         if (entry_is_dirty(entry) && frame->kind != FRAME_ANON)
             frame->flags |= FRAME_DIRTY;
         table->present[frame->kind]--;
-    } else if (!entry_is_none(entry)) {
+    } else {
         table->special--;
         if (entry_is_swap(entry))
             table->swapped--;

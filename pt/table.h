@@ -10,11 +10,12 @@
  *                 in the same slot of different parents: an attachment is named by its parent, and
  *                 the list of them runs through arrays that the parents carry (`upper`), so that
  *                 attaching and detaching allocate nothing and search nothing
- *   present[k]    present entries by kind of frame (an upper table's are of kind FRAME_TABLE); what an address space has resident is the sum
- *                 over its tables, computed when asked
+ *   present[k]    present entries by kind of frame (an upper table's are of kind FRAME_TABLE); what
+ *                 an address space has resident is the sum over its tables, computed when asked
  *
  * Invariants
- *   every entry that is not empty lies in [low, high); a table in a pool is all zeros
+ *   every entry that is not empty lies in [low, high), which of an upper table is all of it; a
+ *   table in a pool is all zeros
  *   a frame in `present` is counted once by each table that maps it
  *
  * Whoever holds a `const struct table *` only looks. A pointer that may be changed through comes
@@ -50,6 +51,7 @@ struct table {
     uint16_t slot; /* in each of the parents */
     uint16_t low;  /* entries outside [low, high) are empty */
     uint16_t high;
+    uint16_t used; /* entries that are not empty, the zero frame's included */
     uint8_t level;
     bool may_hold_pin; /* sticky: a private frame mapped here was pinned */
     uint16_t special;  /* entries neither empty nor present: swap, guard */
@@ -100,9 +102,6 @@ static inline bool table_is_shared(const struct table *table)
 {
     return table->share_count > 1;
 }
-
-/* Entries that are not empty, the zero frame's included. */
-unsigned table_used(const struct table *table);
 
 /*
  * The four changes of a leaf entry.

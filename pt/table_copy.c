@@ -35,6 +35,7 @@ static ALWAYS_INLINE void copy_special(struct table *destination, uint8_t *to, u
 {
     stored_entry_put(to, slot, entry_bytes, entry);
     destination->special++;
+    destination->used++;
     if (entry_is_swap(entry))
         destination->swapped++;
 }
@@ -45,6 +46,7 @@ static ALWAYS_INLINE void copy_entries(struct ram *ram, const struct table *sour
 {
     uint8_t *from = frame_data(ram, source->pfn);
     uint8_t *to = frame_data(ram, destination->pfn);
+    unsigned present = 0;
     unsigned anon = 0;
 
     for (unsigned slot = first; slot < end; slot++) {
@@ -69,17 +71,19 @@ static ALWAYS_INLINE void copy_entries(struct ram *ram, const struct table *sour
             stored_entry_put(from, slot, entry_bytes, kept);
         stored_entry_put(to, slot, entry_bytes, copy);
         frame->count += frame->kind != FRAME_ZERO;
+        present++;
         if (frame->kind == FRAME_ANON)
             anon++;
         else
             destination->present[frame->kind]++;
     }
     destination->present[FRAME_ANON] = (uint16_t)(destination->present[FRAME_ANON] + anon);
+    destination->used = (uint16_t)(destination->used + present);
 }
 
 static void widen_used(struct table *table, unsigned first, unsigned end)
 {
-    if (table->low == table->high) {
+    if (table->high == 0) {
         table->low = (uint16_t)first;
         table->high = (uint16_t)end;
         return;
@@ -96,7 +100,7 @@ void table_copy(struct ram *ram, struct table *source, struct table *destination
 
     if (from >= to)
         return;
-    unsigned before = table_used(destination);
+    unsigned before = destination->used;
 
     if (ram->geometry->entry_bytes == sizeof(uint32_t))
         copy_entries(ram, source, destination, from, to, sizeof(uint32_t));
@@ -105,7 +109,7 @@ void table_copy(struct ram *ram, struct table *source, struct table *destination
     widen_used(destination, from, to);
     if (ram->rmap != NULL)
         ram->rmap->add(ram->rmap_context, destination, from, to);
-    event_count(ram->events, EVENT_ENTRY_COPIED, table_used(destination) - before);
+    event_count(ram->events, EVENT_ENTRY_COPIED, destination->used - before);
 }
 
 unsigned table_pinned_frames(const struct ram *ram, const struct table *table)
@@ -135,6 +139,7 @@ static ALWAYS_INLINE void release_entries(struct ram *ram, struct table *table, 
         if (entry_is_none(entry))
             continue;
         stored_entry_put(entries, slot, entry_bytes, ENTRY_NONE);
+        table->used--;
         if (!entry_is_present(entry)) {
             table->special--;
             if (entry_is_swap(entry))
@@ -153,7 +158,7 @@ static ALWAYS_INLINE void release_entries(struct ram *ram, struct table *table, 
 /* After [first, end) became empty, [low, high) may shrink from either side. */
 static void narrow_used(struct table *table, unsigned first, unsigned end)
 {
-    if (table_used(table) == 0)
+    if (table->used == 0)
         table->low = table->high = 0;
     else if (first == table->low)
         table->low = (uint16_t)end;
@@ -168,7 +173,7 @@ void table_release(struct ram *ram, struct table *table, unsigned first, unsigne
 
     if (from >= to)
         return;
-    unsigned before = table_used(table);
+    unsigned before = table->used;
 
     if (ram->rmap != NULL)
         ram->rmap->remove(ram->rmap_context, table, from, to);
@@ -177,5 +182,5 @@ void table_release(struct ram *ram, struct table *table, unsigned first, unsigne
     else
         release_entries(ram, table, from, to, sizeof(uint64_t));
     narrow_used(table, from, to);
-    event_count(ram->events, EVENT_ENTRY_RELEASED, before - table_used(table));
+    event_count(ram->events, EVENT_ENTRY_RELEASED, before - table->used);
 }

@@ -42,28 +42,33 @@ static struct slots slots_of(const struct walk *walk, const struct place *place)
     };
 }
 
-/* Moves on to the next slot that is worth a visit; false at the end. One slot is just looked at. */
-static bool find_slot(const struct walk *walk, const struct place *place, struct slots *slots)
-{
-    if (walk->visitor->absent == NULL && slots->end - slots->slot > 1)
-        slots->slot = table_next_used(place->table, slots->slot, slots->end);
-    return slots->slot < slots->end;
-}
-
 /* The entry at a slot, after the visitor had its chance to hang a table there. */
-static entry_t entry_to_follow(const struct walk *walk, const struct place *place, unsigned slot)
+static entry_t make_below(const struct walk *walk, const struct place *place, unsigned slot)
 {
-    const struct ram *ram = walk->tree->ram;
-    entry_t entry = table_entry(ram, place->table, slot);
-
-    if (!entry_is_none(entry) || walk->visitor->absent == NULL)
-        return entry;
     struct table *made = walk->visitor->absent(walk->context, walk->tree, place->level - 1);
 
-    if (made == NULL)
-        return ENTRY_NONE;
-    tree_hook(walk->tree, place->table, slot, made, true);
-    return table_entry(ram, place->table, slot);
+    if (made != NULL)
+        tree_hook(walk->tree, place->table, slot, made, true);
+    return table_entry(walk->tree->ram, place->table, slot);
+}
+
+/* Moves on to the next slot that leads somewhere; the entry there, or ENTRY_NONE at the end. */
+static entry_t next_entry(const struct walk *walk, const struct place *place, struct slots *slots)
+{
+    for (; slots->slot < slots->end; slots->slot++) {
+        entry_t entry = table_entry(walk->tree->ram, place->table, slots->slot);
+
+        if (!entry_is_none(entry))
+            return entry;
+        if (walk->visitor->absent == NULL) {
+            slots->slot = table_next_used(place->table, slots->slot, slots->end) - 1;
+            continue;
+        }
+        entry = make_below(walk, place, slots->slot);
+        if (!entry_is_none(entry))
+            return entry;
+    }
+    return ENTRY_NONE;
 }
 
 /* What a second-level table's entry leads to: a leaf table, or the page itself if it is huge. */
@@ -92,12 +97,12 @@ static int visit_leaves(const struct walk *walk, const struct place *place)
 {
     struct slots slots = slots_of(walk, place);
     struct pt_leaf leaf;
+    entry_t entry;
 
-    for (; find_slot(walk, place, &slots); slots.slot++) {
-        entry_t entry = entry_to_follow(walk, place, slots.slot);
+    for (; !entry_is_none(entry = next_entry(walk, place, &slots)); slots.slot++) {
         va_t base = slots.base + slots.slot * slots.coverage_bytes;
 
-        if (entry_is_none(entry) || walk->visitor->leaf == NULL)
+        if (walk->visitor->leaf == NULL)
             continue;
         leaf.va = max_u64(place->start, base);
         leaf.parent_slot = slots.slot;
@@ -115,13 +120,10 @@ static int walk_table(const struct walk *walk, const struct place *place);
 static int visit_tables(const struct walk *walk, const struct place *place)
 {
     struct slots slots = slots_of(walk, place);
+    entry_t entry;
 
-    for (; find_slot(walk, place, &slots); slots.slot++) {
-        entry_t entry = entry_to_follow(walk, place, slots.slot);
+    for (; !entry_is_none(entry = next_entry(walk, place, &slots)); slots.slot++) {
         va_t base = slots.base + slots.slot * slots.coverage_bytes;
-
-        if (entry_is_none(entry))
-            continue;
         struct place below = {.table = table_of_frame(walk->tree->ram, entry_pfn(entry)),
                               .parent = place->table,
                               .parent_slot = slots.slot,

@@ -19,11 +19,11 @@
 
 enum {
     MACHINES = 2,
-    WORKERS = 2,    /* of a machine */
-    SPACES = 2,     /* of a worker */
-    PAGES = 120,    /* of a space */
-    ROUNDS = 40,    /* runs of a worker */
-    ACCESSES = 100, /* of a run */
+    ALL_WORKERS = 4, /* of both machines, taking turns */
+    SPACES = 2,      /* of a worker */
+    PAGES = 120,     /* of a space */
+    ROUNDS = 40,     /* runs of a worker */
+    ACCESSES = 100,  /* of a run */
 };
 
 struct worker {
@@ -85,7 +85,7 @@ static void *run_worker(void *argument)
 /* Takes ranges of anybody's windows away, as another sharer of a table would. */
 static void disturb(struct worker *workers, struct random *random)
 {
-    struct worker *victim = &workers[random_below(random, MACHINES * WORKERS)];
+    struct worker *victim = &workers[random_below(random, ALL_WORKERS)];
     struct fake_space *space = &victim->spaces[random_below(random, SPACES)];
     const struct mmu_ops *ops = victim->machine->mmu->ops;
     uint64_t page = random_below(random, PAGES);
@@ -122,22 +122,22 @@ static void test_threads_and_machines(void **state)
 {
     static const struct mmu_host_options options = {.mapping_budget = 200, .most_windows = 3};
     struct fake_machine machines[MACHINES];
-    struct worker *workers = calloc(MACHINES * WORKERS, sizeof(*workers));
+    struct worker *workers = calloc(ALL_WORKERS, sizeof(*workers));
     struct random random = random_seeded(99);
 
     (void)state;
     assert_non_null(workers);
     for (unsigned i = 0; i < MACHINES; i++)
         fake_machine_create(&machines[i], &geometry_x86_64, (uint64_t)16 << 20, &options);
-    for (unsigned i = 0; i < MACHINES * WORKERS; i++)
+    for (unsigned i = 0; i < ALL_WORKERS; i++)
         begin_worker(&workers[i], &machines[i % MACHINES], i + 1);
-    for (unsigned i = 0; i < MACHINES * WORKERS; i++)
+    for (unsigned i = 0; i < ALL_WORKERS; i++)
         assert_int_equal(pthread_create(&workers[i].thread, NULL, run_worker, &workers[i]), 0);
     for (unsigned i = 0; i < 2000; i++)
         disturb(workers, &random);
-    for (unsigned i = 0; i < MACHINES * WORKERS; i++)
+    for (unsigned i = 0; i < ALL_WORKERS; i++)
         assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
-    for (unsigned i = 0; i < MACHINES * WORKERS; i++)
+    for (unsigned i = 0; i < ALL_WORKERS; i++)
         end_worker(&workers[i]);
     for (unsigned i = 0; i < MACHINES; i++)
         fake_machine_destroy(&machines[i]);

@@ -40,14 +40,15 @@ static int64_t host_mappings_in_arena(void)
 {
     FILE *file = fopen("/proc/self/maps", "re");
     uintptr_t arena_end = host_arena_start() + host_arena_bytes();
-    unsigned long start;
-    unsigned long end;
     char line[512];
     int64_t count = 0;
 
     assert_non_null(file);
     while (fgets(line, sizeof(line), file) != NULL) {
-        assert_int_equal(sscanf(line, "%lx-%lx", &start, &end), 2);
+        char *rest;
+        uintptr_t start = strtoul(line, &rest, 16);
+        uintptr_t end = strtoul(rest + 1, NULL, 16);
+
         count += start < arena_end && end > host_arena_start();
     }
     (void)fclose(file);

@@ -216,7 +216,7 @@ static int reserve_for_child(struct pt_tree *parent, const struct pt_leaf *leaf,
     if (copies) {
         need.leaf_tables = 1;
         need.frames = table_pinned_frames(parent->ram, leaf->table);
-        need.mappings = table_used(leaf->table);
+        need.mappings = leaf->table->used;
     }
     return ram_reserve(parent->ram, &need);
 }

@@ -9,7 +9,7 @@
 #include "pager/invariant.h"
 #include "tests/support/elf_file.h"
 
-enum { TRAP_RAM_FRAMES = 1024, TRAP_FIRST_SPAN = 4 };
+enum { TRAP_RAM_FRAMES = 384, TRAP_FIRST_SPAN = 4 };
 
 /* The machine of a test that failed half-way stays; the next one ends it. */
 static struct machine *left_over;

@@ -41,7 +41,8 @@ static bool nothing_is_left(const struct world *world, char *why, size_t why_byt
     struct machine *machine = world->machine;
     uint32_t used = machine_used_frames(machine);
 
-    snprintf(why, why_bytes, "left over: %u VMAs, %u address spaces, %u tasks, %u objects, %d frames",
+    snprintf(why, why_bytes,
+             "left over: %u VMAs, %u address spaces, %u tasks, %u objects, %d frames",
              (unsigned)machine->vmas.used_count, (unsigned)machine->mms.used_count,
              (unsigned)machine->tasks.used_count, (unsigned)machine->objects.used_count,
              (int)(used - world->frames_before));
@@ -98,8 +99,8 @@ bool world_find_death(const struct world *world, uint32_t task_id, struct task_s
         if (record->task_id != task_id || record->event < EVENT_FIRST_BAD ||
             record->event > EVENT_LAST_BAD)
             continue;
-        *status = (struct task_status){
-            .killed = true, .cause = record->event, .address = record->va};
+        *status =
+            (struct task_status){.killed = true, .cause = record->event, .address = record->va};
         return true;
     }
     return false;
@@ -206,6 +207,14 @@ int world_call(struct task *task, user_function *function, void *argument)
     current.function = outer_function;
     current.argument = outer_argument;
     return result;
+}
+
+int world_exec(struct forklab_user *user, struct object *file, const char *const arguments[],
+               user_function *function, void *argument)
+{
+    current.function = function;
+    current.argument = argument;
+    return user_exec(user, file, arguments, call_current, (void *)(uintptr_t)WORLD_STACK_WORD);
 }
 
 /* --- what goes well --- */

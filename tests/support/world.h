@@ -87,7 +87,11 @@ struct task *world_fork(struct task *parent);
 /* Maps private anonymous memory, readable and writable, at that place. */
 void world_map(struct task *task, va_t va, uint64_t bytes);
 
-/* A step of this kind of the first kernel that shares, and of the first that does not. */
+/* exec of the calling task, which goes on in `function`; returns on failure, as user_exec(). */
+int world_exec(struct forklab_user *user, struct object *file, const char *const arguments[],
+               user_function *function, void *argument);
+
+/* By enum mmu_kind. */
 extern const char *const mmu_names[];
 
 #endif
