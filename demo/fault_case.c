@@ -298,9 +298,9 @@ int fault_bench_sample(struct fault_bench *bench, enum fault_case which,
     if (bench->machine == NULL || !fault_case_exists(which, bench->kernel))
         return -EINVAL;
     int error = sequential ? sample_walk(bench, &probe) : sample_fault(bench, which, &probe);
-    double units = sequential ? (double)(SEQUENTIAL_BYTES / PAGE_BYTES) : 1;
+    uint64_t accesses = sequential ? SEQUENTIAL_BYTES / PAGE_BYTES : 1;
+    double units = (double)accesses * bench->ticks_per_ns;
 
-    units *= bench->ticks_per_ns;
     *sample = (struct fault_sample){.total_ns = (double)probe.ticks / units,
                                     .kernel_ns = (double)probe.kernel_ticks / units};
     return error;

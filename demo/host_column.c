@@ -136,8 +136,6 @@ static void host_destroy(struct column *column)
     free(host);
 }
 
-extern char **environ;
-
 /* Executes this program anew, its end of the pair being HELPER_SOCKET. A positive errno. */
 static int spawn_helper(int socket, pid_t *helper)
 {

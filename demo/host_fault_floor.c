@@ -158,8 +158,9 @@ static int sample_walk(struct fault_floor *floor, bool write, double *total_ns)
 
     walk(region, write);
     uint64_t ticks = clock_ticks() - start_ticks;
+    uint64_t pages = SEQUENTIAL_BYTES / PAGE_BYTES;
 
-    *total_ns = (double)ticks / floor->ticks_per_ns / (double)(SEQUENTIAL_BYTES / PAGE_BYTES);
+    *total_ns = (double)ticks / floor->ticks_per_ns / (double)pages;
     return munmap(region, SEQUENTIAL_BYTES) == 0 ? 0 : -errno;
 }
 

@@ -12,8 +12,8 @@
 #include "pt/random.h"
 
 /* The host column's time in one cell, but for its first samples. */
-static const double host_budget_ns = 400e6;
-static const double quick_host_budget_ns = 60e6;
+static const double host_budget_ns = 200e6;
+static const double quick_host_budget_ns = 30e6;
 
 enum { LEAST_HOST_SAMPLES = 5 };
 

@@ -38,7 +38,7 @@ struct event_record {
     enum event event;
 };
 
-#define EVENT_RING_RECORDS 1024u
+#define EVENT_RING_RECORDS 256u
 
 struct event_log {
     uint64_t counts[EVENT_COUNT];

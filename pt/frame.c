@@ -33,6 +33,7 @@ int ram_init(struct ram *ram, const struct geometry *geometry, void *base, uint6
                         .events = events};
     if (ram->frames == NULL)
         return -ENOMEM;
+    table_headers_init(ram);
     ram->zero_pfn = ram->watermark++;
     ram->frames[ram->zero_pfn].kind = FRAME_ZERO;
     return 0;
@@ -40,10 +41,7 @@ int ram_init(struct ram *ram, const struct geometry *geometry, void *base, uint6
 
 void ram_destroy(struct ram *ram)
 {
-    for (pfn_t pfn = ram->table_floor; pfn < ram->frame_count; pfn++)
-        table_header_free(ram->frames[pfn].table);
-    for (pfn_t pfn = 0; pfn < ram->watermark; pfn++)
-        table_header_free(ram->frames[pfn].table);
+    table_headers_destroy(ram);
     free(ram->frames);
     *ram = (struct ram){0};
 }
@@ -129,13 +127,13 @@ static pfn_t frame_for_pool(struct ram *ram)
 /* Puts one more frame, with a header of the right make, into the pool. */
 static int pool_add_table(struct ram *ram, struct frame_list *pool, bool upper)
 {
-    struct table *header = table_header_new(ram->geometry, upper);
+    struct table *header = table_header_new(ram, upper);
 
     if (header == NULL)
         return -ENOMEM;
     pfn_t pfn = frame_for_pool(ram);
 
-    table_header_free(ram->frames[pfn].table);
+    table_header_free(ram, ram->frames[pfn].table);
     ram->frames[pfn].table = header;
     ram->frames[pfn].kind = FRAME_POOL;
     header->pfn = pfn;

@@ -89,6 +89,9 @@ struct ram {
     struct frame_list leaf_pool;  /* zeroed table frames whose header suits a leaf */
     struct frame_list upper_pool; /* and an upper table */
     struct allocation_gate gate;
+    struct allocation_gate headers_gate; /* counts apart: headers are no requests of their own */
+    struct pool headers;
+    struct pool upper_parts;
     struct event_log *events;
     const struct rmap_hooks *rmap; /* NULL: no reverse map */
     void *rmap_context;

@@ -6,29 +6,41 @@
 #include "pt/table.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
-struct table *table_header_new(const struct geometry *geometry, bool upper)
+void table_headers_init(struct ram *ram)
 {
-    struct table *table = calloc(1, sizeof(*table));
+    size_t links_bytes = geometry_slots(ram->geometry) * sizeof(struct table_link);
 
-    if (table == NULL || !upper)
-        return table;
-    table->upper =
-        calloc(1, sizeof(*table->upper) + geometry_slots(geometry) * sizeof(struct table_link));
-    if (table->upper == NULL) {
-        free(table);
+    pool_init(&ram->headers, &ram->headers_gate, sizeof(struct table));
+    pool_init(&ram->upper_parts, &ram->headers_gate, sizeof(struct table_upper) + links_bytes);
+}
+
+void table_headers_destroy(struct ram *ram)
+{
+    pool_destroy(&ram->headers);
+    pool_destroy(&ram->upper_parts);
+}
+
+struct table *table_header_new(struct ram *ram, bool upper)
+{
+    if (pool_reserve(&ram->headers, 1) != 0)
         return NULL;
-    }
+    if (upper && pool_reserve(&ram->upper_parts, 1) != 0)
+        return NULL;
+    struct table *table = pool_take(&ram->headers);
+
+    if (upper)
+        table->upper = pool_take(&ram->upper_parts);
     return table;
 }
 
-void table_header_free(struct table *table)
+void table_header_free(struct ram *ram, struct table *table)
 {
     if (table == NULL)
         return;
-    free(table->upper);
-    free(table);
+    if (table->upper != NULL)
+        pool_give(&ram->upper_parts, table->upper);
+    pool_give(&ram->headers, table);
 }
 
 struct table *table_take(struct ram *ram, unsigned level)

@@ -61,9 +61,16 @@ struct table {
     void *owner;               /* the root's: the tree it belongs to */
 };
 
-/* Headers live as long as their frame stays a table's; NULL when memory ends, or to free nothing. */
-struct table *table_header_new(const struct geometry *geometry, bool upper);
-void table_header_free(struct table *table);
+/*
+ * Headers live as long as their frame stays a table's, in pools of the RAM's own: close together,
+ * since every fault passes some of them. NULL when memory ends, or to free nothing.
+ */
+struct table *table_header_new(struct ram *ram, bool upper);
+void table_header_free(struct ram *ram, struct table *table);
+
+/* Sets up the pools of headers, and ends them with all headers. */
+void table_headers_init(struct ram *ram);
+void table_headers_destroy(struct ram *ram);
 
 /* An empty table for this level, in no tree yet. It was reserved. */
 struct table *table_take(struct ram *ram, unsigned level);

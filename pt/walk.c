@@ -25,6 +25,7 @@ struct place {
 struct slots {
     unsigned slot;
     unsigned end;
+    unsigned unseen; /* used slots that the walk has not come by yet: at 0 it may stop */
     uint64_t coverage_bytes;
     va_t base; /* of slot 0 */
 };
@@ -37,6 +38,7 @@ static struct slots slots_of(const struct walk *walk, const struct place *place)
     return (struct slots){
         .slot = geometry_slot(geometry, place->start, place->level),
         .end = geometry_slot(geometry, place->end - 1, place->level) + 1,
+        .unseen = place->table->used,
         .coverage_bytes = coverage_bytes,
         .base = round_down(place->start, coverage_bytes << geometry->slot_bits),
     };
@@ -58,9 +60,13 @@ static entry_t next_entry(const struct walk *walk, const struct place *place, st
     for (; slots->slot < slots->end; slots->slot++) {
         entry_t entry = table_entry(walk->tree->ram, place->table, slots->slot);
 
-        if (!entry_is_none(entry))
+        if (!entry_is_none(entry)) {
+            slots->unseen--;
             return entry;
+        }
         if (walk->visitor->absent == NULL) {
+            if (slots->unseen == 0)
+                return ENTRY_NONE;
             slots->slot = table_next_used(place->table, slots->slot, slots->end) - 1;
             continue;
         }

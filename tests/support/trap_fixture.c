@@ -23,14 +23,14 @@ static void describe(struct trap *trap)
 }
 
 void trap_open(struct trap *trap, const struct kernel *kernel, const struct geometry *geometry,
-               enum mmu_kind mmu, const struct mmu_host_options *host)
+               enum mmu_kind mmu, const struct trap_size *size)
 {
     char problem[256];
 
     if (left_over != NULL)
         machine_destroy(left_over);
     left_over = NULL;
-    *trap = (struct trap){.kernel = kernel != NULL ? *kernel : *kernel_find("modern"),
+    *trap = (struct trap){.kernel = *kernel,
                           .geometry = geometry,
                           .mmu = mmu,
                           .span = geometry_span_bytes(geometry)};
@@ -43,8 +43,10 @@ void trap_open(struct trap *trap, const struct kernel *kernel, const struct geom
                                       .mmu = mmu,
                                       .ram_bytes = TRAP_RAM_FRAMES * PAGE_BYTES};
 
-    if (host != NULL)
-        options.host = *host;
+    if (size != NULL)
+        options.host = size->host;
+    if (size != NULL && size->frames != 0)
+        options.ram_bytes = size->frames * PAGE_BYTES;
     if (machine_create(&trap->machine, &options, problem, sizeof(problem)) != 0)
         fail_msg("%s", problem);
     left_over = trap->machine;

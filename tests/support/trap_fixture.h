@@ -73,9 +73,15 @@ void trap_everywhere(trap_body *body, enum trap_places places);
     }                                                                                              \
     static void in_##name(struct trap *trap)
 
-/* One machine of a test's own: ended by trap_close(). NULL for a row means `modern`. */
+/* What else a machine may be made of. */
+struct trap_size {
+    uint32_t frames; /* 0: the usual few */
+    struct mmu_host_options host;
+};
+
+/* One machine of a test's own: ended by trap_close(). NULL for the size: the usual. */
 void trap_open(struct trap *trap, const struct kernel *kernel, const struct geometry *geometry,
-               enum mmu_kind mmu, const struct mmu_host_options *host);
+               enum mmu_kind mmu, const struct trap_size *size);
 void trap_close(struct trap *trap);
 
 /* Every invariant of the machine holds. */

@@ -169,7 +169,7 @@ void trial_task_begins(struct trial_task *task, struct task *real, int parent, u
     memset(task->places, 0, sizeof(task->places));
 }
 
-static bool same_status(const struct task_status *one, const struct task_status *other)
+bool trial_same_status(const struct task_status *one, const struct task_status *other)
 {
     if (one->killed != other->killed)
         return false;
@@ -208,7 +208,7 @@ bool trial_task_ended(struct trial *trial, struct trial_task *task,
                trial_differs(trial, "an orphan that ended is still there");
     if (task->real->state != TASK_ZOMBIE)
         return trial_differs(trial, "a task that ended is no zombie");
-    if (!same_status(&task->real->status, status))
+    if (!trial_same_status(&task->real->status, status))
         return trial_differs(
             trial, "ended by %s at 0x%llx, exit code %d; expected %s at 0x%llx, %d",
             event_names[task->real->status.cause], (unsigned long long)task->real->status.address,
@@ -217,7 +217,7 @@ bool trial_task_ended(struct trial *trial, struct trial_task *task,
     if (task->parent != PARENT_INIT)
         return true;
     return (sys_wait(trial->world.init, task->real, &waited) == 0 &&
-            same_status(&waited, status)) ||
+            trial_same_status(&waited, status)) ||
            trial_differs(trial, "init hears another status");
 }
 
@@ -231,7 +231,7 @@ bool trial_task_killed(struct trial *trial, struct trial_task *task, enum event 
                              event_names[cause], (unsigned long long)address);
     if (cause == EVENT_BAD_OOM)
         status.address = found.address;
-    if (!same_status(&found, &status))
+    if (!trial_same_status(&found, &status))
         return trial_differs(trial, "killed by %s at 0x%llx; expected %s at 0x%llx",
                              event_names[found.cause], (unsigned long long)found.address,
                              event_names[cause], (unsigned long long)address);

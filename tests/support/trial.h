@@ -100,6 +100,8 @@ bool trial_task_ended(struct trial *trial, struct trial_task *task,
 bool trial_task_killed(struct trial *trial, struct trial_task *task, enum event cause,
                        va_t address);
 
+bool trial_same_status(const struct task_status *one, const struct task_status *other);
+
 /* A task appears. */
 void trial_task_begins(struct trial_task *task, struct task *real, int parent, unsigned depth);
 

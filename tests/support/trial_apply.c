@@ -31,6 +31,23 @@ static bool result_is(struct trial_call *call, int expected)
            trial_differs(call->trial, "returned %d; expected %d", call->result, expected);
 }
 
+/* Is the task's address space what it was before the call? */
+static bool mappings_are_unchanged(const struct trial_call *call)
+{
+    char unheard[WORLD_WHY_BYTES];
+
+    return space_agrees_with_mappings(&call->task->space, call->task->real->mm, unheard,
+                                      sizeof(unheard));
+}
+
+/* A stack that grew stays so, even if there was no memory for its page. */
+static bool ran_out_at(struct trial_call *call, va_t va, bool write)
+{
+    if (ran_out(call) && !mappings_are_unchanged(call))
+        (void)space_resolve(&call->task->space, va, write);
+    return ran_out(call);
+}
+
 /* --- mappings --- */
 
 static va_t end_of(const struct trial_call *call)
@@ -219,7 +236,7 @@ static bool expect_copy(struct trial_call *call)
         va_t va = call->va + done;
         size_t part = (size_t)min_u64(bytes - done, PAGE_BYTES - va % PAGE_BYTES);
 
-        if (ran_out(call))
+        if (ran_out_at(call, va, out))
             return true;
         if (space_resolve(space, va, out) != FAULT_PERMITTED)
             return result_is(call, -EFAULT);
@@ -235,7 +252,7 @@ static bool expect_pin(struct trial_call *call)
     struct model_space *space = &call->task->space;
     struct trial_pin *pin = &call->trial->pins[operation->other];
 
-    if (ran_out(call))
+    if (ran_out_at(call, call->va, operation->write))
         return true;
     if (space_resolve(space, call->va, operation->write) != FAULT_PERMITTED)
         return result_is(call, -EFAULT);
@@ -367,7 +384,7 @@ static bool expect_wait(struct trial_call *call)
         any_zombie |= task->state == TRIAL_ZOMBIE;
         if (task->state != TRIAL_ZOMBIE || world_has_task(&trial->world, task->real))
             continue;
-        if (memcmp(&task->status, &call->waited, sizeof(task->status)) != 0)
+        if (!trial_same_status(&task->status, &call->waited))
             return trial_differs(trial, "the parent hears another status");
         task->state = TRIAL_ABSENT;
         trial_note(trial, i);
@@ -446,7 +463,8 @@ static bool has_meaning(struct trial_call *call)
     case OPERATION_WAIT:
         if (operation->other != OPERATION_NOBODY)
             call->child = trial->tasks[operation->other].real;
-        return operation->other == OPERATION_NOBODY || call->child != NULL;
+        return operation->other == OPERATION_NOBODY ||
+               trial->tasks[operation->other].state != TRIAL_ABSENT;
     default:
         return true;
     }
