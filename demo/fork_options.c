@@ -45,7 +45,7 @@ static const char documentation[] =
     "Examples:\n"
     "  forklab fork\n"
     "  forklab fork --sizes 400K,4M --modes fork/exec/exit --explain\n"
-    "  forklab fork --memory anon --sizes 400M --kernels 2.5.41-mm2,2.5.41-mm2-shared\n"
+    "  forklab fork --sizes 400M --kernels 2.5.41-mm2,2.5.41-mm2-shared\n"
     "  forklab fork --json >fork.json";
 
 /* clang-format off */

@@ -77,7 +77,7 @@ static int run(int argc, char **argv)
     char what[100];
 
     if (argc < 2)
-        return refuse("which experiment? A subcommand is missing");
+        return refuse("no subcommand is given");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         print_help();
         return 0;

@@ -10,7 +10,7 @@
 #include "demo/post.h"
 #include "demo/report.h"
 
-enum { LABEL_WIDTH = 20, NUMBER_WIDTH = 8, MOST_REASONS = 4 };
+enum { LABEL_WIDTH = 20, NUMBER_WIDTH = 8, MOST_REASONS = 3 };
 
 static const double ns_per_us = 1000;
 

@@ -26,6 +26,7 @@ struct span {
     struct vma *first;   /* VMA of the parent that reaches into the span */
     bool any_copied;     /* some VMA's entries go to the child */
     bool any_private;    /* some VMA is private, so writes must be caught above */
+    bool any_shared;     /* some VMA is MAP_SHARED */
     bool any_not_shared; /* some VMA forbids sharing */
 };
 
@@ -56,6 +57,7 @@ static struct span look_at_span(const struct fork *fork, va_t va)
          vma = vma_next(vma)) {
         span.any_copied |= vma_is_copied(fork->kernel, vma);
         span.any_private |= vma_is_private(vma);
+        span.any_shared |= !vma_is_private(vma);
         span.any_not_shared |= (vma->flags & VMA_NOT_SHARED) != 0;
         if (vma->end >= span.end)
             break;
@@ -138,6 +140,9 @@ static int fork_leaf(void *context, struct pt_tree *tree, const struct pt_leaf *
     if (!may_share(fork, &span, leaf->table))
         return copy_leaf(fork, &span, leaf);
     table_share(tree, leaf, &fork->child->tree, &fork->cursor, !span.any_private);
+    /* The entry above forbids writes to all of the span; protect_parent() sees to private VMAs. */
+    if (span.any_private && span.any_shared)
+        mm_write_protect(fork->parent, span.start, span.end);
     return 0;
 }
 
