@@ -42,7 +42,7 @@ struct marks {
     struct mark ends[PHASE_COUNT];
 };
 
-/* A whole life on the clock: MODE_FORK_EXIT or MODE_FORK_EXEC_EXIT. `marks` is NULL on the clock. */
+/* A whole life: MODE_FORK_EXIT or MODE_FORK_EXEC_EXIT. `marks` is NULL on the clock. */
 int child_live(struct parent *parent, enum fork_mode mode, struct marks *marks);
 
 /* Table frames of the child's own at the end of its life, in any mode; 0 if it failed. */

@@ -23,8 +23,8 @@ enum {
     MOST_ROUNDS = 1000000,
     DEFAULT_MAP_AHEAD = 16,
     MOST_MAP_AHEAD = 512,
-    ROUNDS_A_WALK = 50, /* one sample of a walk is ten thousand pages */
-    LEAST_WALKS = 5,
+    ROUNDS_A_WALK = 100, /* one sample of a walk is ten thousand pages */
+    LEAST_WALKS = 3,
     WARM_UP_ROUNDS = 5,
     SPARE_TRIES = 20,
 };
@@ -47,7 +47,7 @@ enum {
     KEY_CSV,
 };
 
-#define ROUNDS_TEXT "Samples of each case (default: 1000); of sequential-*, one for 50"
+#define ROUNDS_TEXT "Samples of each case (default: 1000); of sequential-*, one for 100"
 #define KERNEL_TEXT "The kernel (default: modern-shared; see forklab kernels)"
 
 /* clang-format off */

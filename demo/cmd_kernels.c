@@ -33,6 +33,7 @@ struct kernels_options {
 
 enum { KEY_JSON = 0x100 };
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): argp has it so */
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct kernels_options *options = state->input;

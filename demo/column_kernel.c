@@ -75,7 +75,7 @@ static void kernel_destroy(struct column *column)
     free(column);
 }
 
-/* All that happens between rounds: the column's kernel takes over, the parent rewrites its share. */
+/* Between rounds: the column's kernel takes over, and the parent rewrites its share. */
 static int take_turn(struct column *column)
 {
     struct kernel_column *own = kernel_column_of(column);
@@ -247,38 +247,37 @@ static struct stage *create_stage(const struct parent_options *options, const st
     return stage;
 }
 
-static int create_column(const struct kernel *kernel, struct stage *stage, struct column **column)
+/* On the stage of another column, or on one of its own. */
+static struct column *create_column(const struct parent_options *options,
+                                    const struct kernel *kernel, struct column *other)
 {
     struct kernel_column *made = malloc(sizeof(*made));
 
     if (made == NULL)
-        return -ENOMEM;
-    *made = (struct kernel_column){.column = {.name = kernel->name, .ops = &kernel_column_ops},
-                                   .kernel = kernel,
-                                   .stage = stage};
-    stage->columns++;
-    *column = &made->column;
-    return 0;
+        return NULL;
+    made->column = (struct column){.name = kernel->name, .ops = &kernel_column_ops};
+    made->kernel = kernel;
+    made->stage = other != NULL ? kernel_column_of(other)->stage : create_stage(options, kernel);
+    if (made->stage == NULL) {
+        free(made);
+        return NULL;
+    }
+    made->stage->columns++;
+    return &made->column;
 }
 
-int kernel_columns_create(const struct parent_options *options, const struct kernel *const chosen[],
-                          size_t count, struct column *columns[])
+size_t kernel_columns_create(const struct parent_options *options,
+                             const struct kernel *const chosen[], size_t count,
+                             struct column *columns[])
 {
-    int error = 0;
     size_t made = 0;
 
-    for (; made < count && error == 0; made++) {
+    for (; made < count; made++) {
         size_t first = first_compatible(chosen, made);
-        struct stage *stage = first < made ? kernel_column_of(columns[first])->stage
-                                           : create_stage(options, chosen[made]);
 
-        error = stage != NULL ? create_column(chosen[made], stage, &columns[made]) : -ENOMEM;
-        if (error != 0 && stage != NULL && stage->columns == 0)
-            free(stage);
+        columns[made] = create_column(options, chosen[made], first < made ? columns[first] : NULL);
+        if (columns[made] == NULL)
+            break;
     }
-    if (error == 0)
-        return 0;
-    for (made--; made > 0; made--)
-        kernel_destroy(columns[made - 1]);
-    return error;
+    return made;
 }

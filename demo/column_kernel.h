@@ -12,10 +12,11 @@
 
 /*
  * One column for each kernel, in their order, to be destroyed one by one. `options->kernel` is not
- * looked at. -ENOMEM.
+ * looked at. Returns how many were made: fewer than asked for when memory ran out.
  */
-int kernel_columns_create(const struct parent_options *options, const struct kernel *const chosen[],
-                          size_t count, struct column *columns[]);
+size_t kernel_columns_create(const struct parent_options *options,
+                             const struct kernel *const chosen[], size_t count,
+                             struct column *columns[]);
 
 /* How many machines such columns have among them. */
 size_t kernel_machine_count(const struct kernel *const chosen[], size_t count);

@@ -6,8 +6,8 @@
 #include <jansson.h>
 #include <stddef.h>
 
-/* An object: "processor", "processors", "memory_bytes", "kernel", "architecture". What the host does
- * not tell is null. A new reference, or NULL when memory ran out. */
+/* An object: "processor", "processors", "memory_bytes", "kernel", "architecture". What the host
+ * does not tell is null. A new reference, or NULL when memory ran out. */
 json_t *describe_machine(void);
 
 /* The same in one line, for a heading. */

@@ -57,7 +57,7 @@ static int check_host_memory(struct fork_options *options, const struct column_s
     struct parent_options parent = parent_options_of(options);
     uint64_t available_bytes = host_memory_available_bytes();
     uint64_t machines = kernel_machine_count(options->kernels, options->kernel_count);
-    uint64_t needed_bytes = machines * parent_ram_bytes(&parent, setup) +
+    uint64_t needed_bytes = machines * parent_needed_bytes(&parent, setup) +
                             setup->size_bytes * (options->floor + (uint64_t)options->host);
     char size[SIZE_TEXT_BYTES];
 
@@ -104,15 +104,10 @@ static int create_columns(struct experiment *experiment)
     const struct fork_options *options = experiment->options;
     struct parent_options parent = parent_options_of(options);
 
-    experiment->columns = calloc(options->kernel_count + 2, sizeof(*experiment->columns));
-    if (experiment->columns == NULL)
+    experiment->column_count = kernel_columns_create(&parent, options->kernels,
+                                                     options->kernel_count, experiment->columns);
+    if (experiment->column_count < options->kernel_count)
         return -ENOMEM;
-    int error = kernel_columns_create(&parent, options->kernels, options->kernel_count,
-                                      experiment->columns);
-
-    if (error != 0)
-        return error;
-    experiment->column_count = options->kernel_count;
     if (options->floor && options->mmu == MMU_SOFT)
         snprintf(experiment->left_out[0], sizeof(experiment->left_out[0]),
                  "the soft MMU has no real faults to compare with");
@@ -179,6 +174,8 @@ int experiment_run(struct experiment *experiment, struct fork_options *options)
 {
     int error = 0;
 
+    /* What is said of an error that nobody says more of. */
+    (void)command_line_refuse(&options->line, "memory ran out; ask for less");
     for (size_t memory = 0; error == 0 && memory < options->memory_count; memory++) {
         for (size_t size = 0; error == 0 && size < options->size_count; size++)
             error = measure_setup(experiment, memory, size, options->line.problem,
@@ -199,6 +196,5 @@ void experiment_destroy(struct experiment *experiment)
     free(experiment->cells);
     for (size_t i = 0; i < experiment->column_count; i++)
         experiment->columns[i]->ops->destroy(experiment->columns[i]);
-    free(experiment->columns);
     *experiment = (struct experiment){0};
 }

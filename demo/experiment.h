@@ -13,6 +13,8 @@
 #include "demo/column_kernel.h"
 #include "demo/fork_options.h"
 
+enum { MOST_COLUMNS = MOST_KERNELS + 2 };
+
 /* One column in one cell. Parts are medians by themselves, so they need not add up. */
 struct figures {
     double *totals_ns; /* of each sample, in order */
@@ -38,7 +40,7 @@ struct cell {
 
 struct experiment {
     const struct fork_options *options;
-    struct column **columns; /* the kernels as asked for, then the floor, then the host */
+    struct column *columns[MOST_COLUMNS]; /* kernels as asked for, then the floor, then the host */
     size_t column_count;
     size_t measured_cells;
     struct cell *cells; /* by memory, then mode, then size, as asked for */
@@ -46,7 +48,7 @@ struct experiment {
     char left_out[2][200]; /* why there is no floor, no host; "" where nothing is to be said */
 };
 
-/* Makes the columns; refuses what cannot be had. -errno with one line in `options->line.problem`. */
+/* Makes the columns, or refuses: -errno with one line in `options->line.problem`. */
 int experiment_create(struct experiment *experiment, struct fork_options *options);
 
 /* Measures everything. -errno as above. */

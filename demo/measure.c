@@ -21,7 +21,6 @@ enum {
     WARM_UP_ROUNDS = 3,
     PHASE_ROUNDS = 41,
     PROGRESS_ROUNDS = 8,
-    MOST_COLUMNS = MOST_KERNELS + 2
 };
 
 /* One cell while it is measured. */
@@ -106,7 +105,7 @@ static int take_turn(struct measuring *measuring, size_t number, unsigned round)
 static int run_round(struct measuring *measuring, unsigned round, uint64_t seed)
 {
     const struct experiment *experiment = measuring->experiment;
-    uint32_t order[MOST_COLUMNS];
+    uint32_t order[MOST_COLUMNS] = {0};
     int error = 0;
 
     for (uint32_t i = 0; i < experiment->column_count; i++)
@@ -239,7 +238,7 @@ static int measure_cell(struct measuring *measuring)
     const struct experiment *experiment = measuring->experiment;
     size_t samples = experiment->column_count * experiment->options->rounds;
 
-    measuring->samples = calloc(samples, sizeof(*measuring->samples));
+    measuring->samples = calloc(samples + 1, sizeof(*measuring->samples));
     if (measuring->samples == NULL) {
         snprintf(measuring->problem, measuring->problem_bytes,
                  "memory ran out; ask for less --rounds");

@@ -20,10 +20,23 @@
 #define RAM_SLACK_BYTES ((uint64_t)4 << 20)
 #define PROBE_RAM_BYTES ((uint64_t)16 << 20)
 
+/* So much that neither frames nor reverse-map elements fit into the processor's caches. */
+#define LEAST_AGED_RAM_BYTES ((uint64_t)1 << 30)
+enum { AGED_RAM_MULTIPLE = 4 };
+
 struct report {
     char *problem;
     size_t problem_bytes;
 };
+
+static struct report report_in(char *problem, size_t problem_bytes)
+{
+    struct report report;
+
+    report.problem = problem;
+    report.problem_bytes = problem_bytes;
+    return report;
+}
 
 __attribute__((format(printf, 3, 4))) static int fail(const struct report *report, int error,
                                                       const char *format, ...)
@@ -44,16 +57,35 @@ static uint64_t file_bytes(const char *path)
                                                                           : 0;
 }
 
-uint64_t parent_ram_bytes(const struct parent_options *options, const struct column_setup *setup)
+uint64_t parent_needed_bytes(const struct parent_options *options, const struct column_setup *setup)
 {
     /* What the parent rewrites of a private file mapping it holds twice. */
-    bool twice = options->aged || (setup->memory == MEMORY_FILE && setup->dirty_percent > 0);
+    bool twice = setup->memory == MEMORY_FILE && setup->dirty_percent > 0;
     uint64_t spans = setup->size_bytes / geometry_span_bytes(options->geometry) + 1;
     uint64_t tables_bytes = 3 * spans * PAGE_BYTES;
 
     return round_up((twice ? 2 : 1) * setup->size_bytes + tables_bytes + RAM_SLACK_BYTES +
                         2 * file_bytes(options->program_path),
                     PAGE_BYTES);
+}
+
+static uint64_t most_ram_bytes(const struct geometry *geometry)
+{
+    return PAGE_BYTES << geometry->pfn_bits;
+}
+
+/* An aged machine has plenty of RAM to scatter its frames over; most of it is never touched. */
+static uint64_t ram_bytes_for(const struct parent_options *options,
+                              const struct column_setup *setup)
+{
+    uint64_t needed_bytes = parent_needed_bytes(options, setup);
+
+    if (options->ram_bytes != 0)
+        return options->ram_bytes;
+    if (!options->aged)
+        return needed_bytes;
+    return min_u64(max_u64(needed_bytes * AGED_RAM_MULTIPLE, LEAST_AGED_RAM_BYTES),
+                   most_ram_bytes(options->geometry));
 }
 
 /* The words of a program: its first text and its first data. */
@@ -325,23 +357,17 @@ static int age(struct parent *parent, const struct parent_options *options,
 {
     if (!options->aged)
         return 0;
-    /* Twice the region: of its frames, and of the elements for parent and child. */
-    uint64_t frames = 2 * parent->region_bytes / PAGE_BYTES;
-    int error = machine_age(parent->machine, (uint32_t)frames, options->seed);
+    /* Some of it stays in order for tables. */
+    uint32_t frames = parent->machine->ram.frame_count / 4 * 3;
+    int error = machine_age(parent->machine, frames, options->seed);
 
     return error != 0 ? fail(report, error, "ageing the machine: %s", strerror(-error)) : 0;
-}
-
-static uint64_t ram_bytes_for(const struct parent_options *options,
-                              const struct column_setup *setup)
-{
-    return options->ram_bytes != 0 ? options->ram_bytes : parent_ram_bytes(options, setup);
 }
 
 int parent_create(struct parent *parent, const struct parent_options *options,
                   const struct column_setup *setup, char *problem, size_t problem_bytes)
 {
-    struct report report = {.problem = problem, .problem_bytes = problem_bytes};
+    struct report report = report_in(problem, problem_bytes);
 
     *parent = (struct parent){.region_bytes = setup->size_bytes,
                               .memory = setup->memory,
@@ -369,8 +395,8 @@ void parent_destroy(struct parent *parent)
 static int check_ram(const struct parent_options *options, const struct column_setup *setup,
                      const struct report *report)
 {
-    uint64_t needed_bytes = parent_ram_bytes(options, setup);
-    uint64_t most_bytes = PAGE_BYTES << options->geometry->pfn_bits;
+    uint64_t needed_bytes = parent_needed_bytes(options, setup);
+    uint64_t most_bytes = most_ram_bytes(options->geometry);
     unsigned long long needed_mib = ((needed_bytes - 1) >> 20) + 1;
     char size[SIZE_TEXT_BYTES];
 
@@ -405,7 +431,7 @@ static int check_setup(const struct parent *parent, const struct parent_options 
 int parent_check(const struct parent_options *options, const struct column_setup *setups,
                  size_t setup_count, char *problem, size_t problem_bytes)
 {
-    struct report report = {.problem = problem, .problem_bytes = problem_bytes};
+    struct report report = report_in(problem, problem_bytes);
     struct parent probe = {0};
     char why[300];
     int error = create_machine(&probe, options, PROBE_RAM_BYTES, &report);

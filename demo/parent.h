@@ -53,8 +53,9 @@ void parent_destroy(struct parent *parent);
 /* The parent rewrites its share of the region's pages. */
 int parent_rewrite(struct parent *parent);
 
-/* RAM that a machine takes for this setup. */
-uint64_t parent_ram_bytes(const struct parent_options *options, const struct column_setup *setup);
+/* Memory that a machine with such a parent comes to use. */
+uint64_t parent_needed_bytes(const struct parent_options *options,
+                             const struct column_setup *setup);
 
 /*
  * Can there be such a parent? Looks at the programs, the address space and RAM, with a machine of

@@ -82,9 +82,20 @@ static void close_temporary(const struct drawing *drawing)
     (void)unlink(drawing->temporary);
 }
 
+static void start_drawing(struct drawing *drawing, const char *path, char *problem,
+                          size_t problem_bytes)
+{
+    drawing->path = path;
+    drawing->file = -1;
+    drawing->problem = problem;
+    drawing->problem_bytes = problem_bytes;
+}
+
 int report_plot_check(const char *path, char *problem, size_t problem_bytes)
 {
-    struct drawing drawing = {.path = path, .problem = problem, .problem_bytes = problem_bytes};
+    struct drawing drawing;
+
+    start_drawing(&drawing, path, problem, problem_bytes);
 
     if (!program_exists("gnuplot"))
         return fail(&drawing, -ENOENT,
@@ -120,8 +131,8 @@ static void write_panel(FILE *script, const struct experiment *experiment, size_
 {
     const struct fork_options *options = experiment->options;
 
-    fprintf(script, "set title '%s, %s' noenhanced\nplot", fork_mode_names[options->modes[mode]],
-            fork_memory_names[options->memories[memory]]);
+    fprintf(script, "set title '%s, region of %s' noenhanced\nplot",
+            fork_mode_names[options->modes[mode]], fork_memory_names[options->memories[memory]]);
     for (size_t column = 0; column < experiment->column_count; column++)
         fprintf(script, "%s $panel_%zu_%zu using 1:%zu with linespoints dashtype %zu title '%s'",
                 column > 0 ? "," : "", memory, mode, column + 2, column % 5 + 1,
@@ -160,7 +171,7 @@ static void write_script(FILE *script, const struct experiment *experiment)
         script,
         "set terminal svg size %zu,%zu noenhanced background 'white'\n"
         "set logscale xy\nset grid\nset key outside bottom center horizontal samplen 2 font ',9'\n"
-        "set ylabel 'microseconds, median'\nset xlabel 'region'\n",
+        "set ylabel 'microseconds, median'\n",
         options->mode_count * PANEL_WIDTH, options->memory_count * PANEL_HEIGHT);
     write_axis(script, options);
     fprintf(script, "set multiplot layout %zu,%zu\n", options->memory_count, options->mode_count);
@@ -207,7 +218,7 @@ static int run_gnuplot(const struct drawing *drawing, const struct experiment *e
 {
     FILE *script = tmpfile();
     struct stat status;
-    pid_t child;
+    pid_t child = 0;
 
     if (script == NULL)
         return fail(drawing, -errno, "--plot: no temporary file: %s", strerror(errno));
@@ -240,7 +251,9 @@ static int put_in_place(const struct drawing *drawing)
 int report_plot(const struct experiment *experiment, const char *path, char *problem,
                 size_t problem_bytes)
 {
-    struct drawing drawing = {.path = path, .problem = problem, .problem_bytes = problem_bytes};
+    struct drawing drawing;
+
+    start_drawing(&drawing, path, problem, problem_bytes);
     int error = open_temporary(&drawing);
 
     if (error != 0)

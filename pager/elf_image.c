@@ -105,8 +105,7 @@ static bool entry_is_executable(const struct elf_image *image)
     for (size_t i = 0; i < image->segment_count; i++) {
         const struct elf_segment *segment = &image->segments[i];
 
-        if (image->entry >= segment->start &&
-            image->entry - segment->start < segment->memory_bytes)
+        if (image->entry >= segment->start && image->entry - segment->start < segment->memory_bytes)
             return (segment->protection & VMA_EXEC) != 0;
     }
     return false;

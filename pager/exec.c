@@ -39,8 +39,11 @@ static int map_zeros(struct mm *mm, const struct elf_segment *segment)
     va_t address;
     int error = 0;
 
-    if (segment->memory_bytes > segment->file_bytes && file_end < start && segment->file_bytes > 0)
-        error = user_clear_locked(mm, file_end, min_u64(start, segment->start + segment->memory_bytes) - file_end);
+    /* The tail of the last file page; where there is no right to it, it stays as in the file. */
+    if (segment->memory_bytes > segment->file_bytes && file_end < start &&
+        segment->file_bytes > 0 && segment->protection != 0)
+        error = user_clear_locked(
+            mm, file_end, min_u64(start, segment->start + segment->memory_bytes) - file_end);
     if (error != 0 || end <= start)
         return error;
     struct map_request request = {.address = start,
@@ -134,9 +137,8 @@ static int lay_out_arguments(const char *const arguments[], va_t stack_end,
     return 0;
 }
 
-int exec_prepare_locked(struct machine *machine, struct object *file,
-                        const char *const arguments[], struct exec_plan *plan, char *problem,
-                        size_t problem_bytes)
+int exec_prepare_locked(struct machine *machine, struct object *file, const char *const arguments[],
+                        struct exec_plan *plan, char *problem, size_t problem_bytes)
 {
     int error = build_mm(machine, file, &plan->mm, problem, problem_bytes);
 

@@ -25,9 +25,8 @@ struct exec_plan {
 };
 
 /* -ENOEXEC, -E2BIG, -ENOMEM, with nothing changed. Lock held. */
-int exec_prepare_locked(struct machine *machine, struct object *file,
-                        const char *const arguments[], struct exec_plan *plan, char *problem,
-                        size_t problem_bytes);
+int exec_prepare_locked(struct machine *machine, struct object *file, const char *const arguments[],
+                        struct exec_plan *plan, char *problem, size_t problem_bytes);
 
 /* Nobody runs in the old address space now. -ENOMEM: the task cannot go on. Lock held. */
 int exec_commit_locked(struct task *task, struct exec_plan *plan);

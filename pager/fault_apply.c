@@ -41,13 +41,23 @@ static unsigned slot_of(const struct fault *fault)
     return geometry_slot(fault->mm->tree.geometry, fault->va, 0);
 }
 
+/* This address space's own table for the page. */
+static int own_table(const struct fault *fault, const struct ram_need *need, struct table **table)
+{
+    struct pt_tree *tree = &fault->mm->tree;
+
+    if (fault->has_table)
+        return table_for_one_at(tree, &fault->leaf, need, table);
+    return table_for_one(tree, fault->va, need, table);
+}
+
 /* The table for a new entry: one's own, or everybody's where the step may fill for all. */
 static int table_to_fill(struct fault *fault, const struct ram_need *need, struct table **table)
 {
     struct pt_tree *tree = &fault->mm->tree;
 
     if (!fault->has_table || !table_is_shared(fault->leaf.table))
-        return table_for_one(tree, fault->va, need, table);
+        return own_table(fault, need, table);
     int error = ram_reserve(tree->ram, need);
 
     if (error == 0)
@@ -66,7 +76,7 @@ static int apply_split(struct fault *fault)
 {
     struct table *table;
 
-    return table_for_one(&fault->mm->tree, fault->va, NULL, &table);
+    return own_table(fault, NULL, &table);
 }
 
 static int apply_stack_growth(struct fault *fault)
@@ -148,7 +158,7 @@ static int apply_cow_copy(struct fault *fault)
     struct ram *ram = mm->tree.ram;
     unsigned slot = slot_of(fault);
     struct table *table;
-    int error = table_for_one(&mm->tree, fault->va, &one_page, &table);
+    int error = own_table(fault, &one_page, &table);
 
     if (error != 0)
         return error;
@@ -162,8 +172,7 @@ static int apply_cow_copy(struct fault *fault)
     table_clear(ram, table, slot);
     mm_revoke(mm, page_of(fault->va), page_of(fault->va) + PAGE_BYTES);
     frame_put(ram, source);
-    table_fill(ram, table, slot,
-               with_users_right(fault, entry_make(copy, exclusive_flags(fault))));
+    table_fill(ram, table, slot, with_users_right(fault, entry_make(copy, exclusive_flags(fault))));
     note_ancestry(fault);
     return 0;
 }
@@ -173,7 +182,7 @@ static int apply_cow_reuse(struct fault *fault)
     struct pt_tree *tree = &fault->mm->tree;
     unsigned slot = slot_of(fault);
     struct table *table;
-    int error = table_for_one(tree, fault->va, NULL, &table);
+    int error = own_table(fault, NULL, &table);
 
     if (error == 0)
         table_change(tree->ram, table, slot,

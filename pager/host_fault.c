@@ -17,6 +17,7 @@
  */
 #include "pager/host_fault.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -401,6 +402,7 @@ int host_fault_enter(struct host_window *window, struct run *run)
 
 void host_fault_leave(struct host_window *window, struct run *run)
 {
+    assert(thread.run == run);
     thread.run = run->outer;
     if (thread.run == NULL)
         for (unsigned i = 0; i < RECENT_PAGES; i++)

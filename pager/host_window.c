@@ -236,7 +236,7 @@ static bool neighbour_joins(const struct request *request, bool remap, int dista
     unsigned slot = (unsigned)((int)install->slot + distance);
     entry_t entry = table_entry(request->ram, install->table, slot);
 
-    if (!entry_is_present(entry) || entry_wants_write(install, entry) != request->writable)
+    if (!entry_is_readable(entry) || entry_wants_write(install, entry) != request->writable)
         return false;
     if (is_installed(request, distance))
         return false;
@@ -325,7 +325,7 @@ int host_window_install(struct host_window *window, const struct mmu_install *in
                               .pfn = entry_pfn(entry),
                               .writable = entry_wants_write(install, entry)};
 
-    if (install->va >= window->limit_bytes || !entry_is_present(entry))
+    if (install->va >= window->limit_bytes || !entry_is_readable(entry))
         return -EINVAL;
     host_fault_note_install(window->base + page_of(install->va));
     /* One call adds at most two mappings. */

@@ -232,9 +232,9 @@ bool windows_agree(struct machine *machine, char *why, size_t why_bytes)
             continue;
         machine->mmu->ops->visit(task->mm->space, check_page, &check);
         if (check.wrong)
-            return invariant_broken(why, why_bytes,
-                                    "task %u: the window lets more through at 0x%llx than the tables",
-                                    (unsigned)task->id, (unsigned long long)check.va);
+            return invariant_broken(
+                why, why_bytes, "task %u: the window lets more through at 0x%llx than the tables",
+                (unsigned)task->id, (unsigned long long)check.va);
     }
     return true;
 }

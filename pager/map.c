@@ -21,7 +21,7 @@ static int own_leaf(void *context, struct pt_tree *tree, const struct pt_leaf *l
     struct mm *mm = mm_of_tree(tree);
     bool was_written_through = leaf->upper_writable && table_is_shared(leaf->table);
     struct table *table;
-    int error = table_for_one(tree, leaf->va, NULL, &table);
+    int error = table_for_one_at(tree, leaf, NULL, &table);
 
     (void)context;
     if (error == 0 && was_written_through)
@@ -81,7 +81,7 @@ static int unmap_leaf(void *context, struct pt_tree *tree, const struct pt_leaf 
         return 0;
     }
     struct table *table;
-    int error = table_for_one(tree, leaf->va, NULL, &table);
+    int error = table_for_one_at(tree, leaf, NULL, &table);
 
     assert(error == 0 && table == leaf->table);
     (void)error;
@@ -126,9 +126,13 @@ int sys_munmap(struct task *task, va_t start, uint64_t bytes)
 static int check_object(const struct map_request *request, uint64_t bytes)
 {
     const struct object *object = request->object;
-    bool writes = (request->flags & MAP_REQUEST_SHARED) && (request->protection & VMA_WRITE);
+    bool shared = (request->flags & MAP_REQUEST_SHARED) != 0;
+    bool writes = shared && (request->protection & VMA_WRITE);
 
     if (request->offset_bytes % PAGE_BYTES != 0)
+        return -EINVAL;
+    /* Only private anonymous memory grows, as in Linux. */
+    if ((request->flags & MAP_REQUEST_GROWSDOWN) && (shared || object != NULL))
         return -EINVAL;
     if (object == NULL)
         return 0;
@@ -204,12 +208,11 @@ static int map_at(struct mm *mm, const struct map_request *request, va_t start, 
         error = shm_create_locked(mm->machine, bytes, &object);
     if (error != 0)
         return error;
-    struct vma_shape shape = {.start = start,
-                              .end = start + bytes,
-                              .flags = vma_flags_of(request),
-                              .object = object,
-                              .object_page = request->offset_bytes >> PAGE_SHIFT};
+    struct vma_shape shape = {
+        .start = start, .end = start + bytes, .flags = vma_flags_of(request), .object = object};
 
+    if (request->object != NULL) /* the offset of anonymous memory means nothing */
+        shape.object_page = request->offset_bytes >> PAGE_SHIFT;
     if (vma_any_in(mm, start, start + bytes))
         unmap_commit(mm, start, start + bytes);
     vma_merge(vma_insert(mm, &shape));

@@ -23,8 +23,8 @@
 struct map_request {
     va_t address; /* where, or a hint, or 0 */
     uint64_t bytes;
-    uint32_t protection; /* VMA_READ, VMA_WRITE, VMA_EXEC */
-    uint32_t flags;      /* MAP_REQUEST_*; private unless shared */
+    uint32_t protection;   /* VMA_READ, VMA_WRITE, VMA_EXEC */
+    uint32_t flags;        /* MAP_REQUEST_*; private unless shared */
     struct object *object; /* NULL: anonymous; shared anonymous memory gets an object of its own */
     uint64_t offset_bytes;
 };

@@ -14,8 +14,8 @@
  * The kernel's side of the bargain: whatever it takes away in a tree it revokes, before the frame
  * behind it is read for good, given away or freed.
  *
- * All functions are called with the machine's lock held and are safe in a signal handler, but for
- * `enter` and `leave`, which user code's own thread calls without it.
+ * All functions are called with the machine's lock held, but for `leave`, which user code's own
+ * thread calls without it; all but `enter` and `leave` are safe in a signal handler.
  */
 #ifndef FORKLAB_PAGER_MMU_H
 #define FORKLAB_PAGER_MMU_H

@@ -157,8 +157,8 @@ static int read_page(const struct object *object, uint64_t page, uint8_t *data)
     size_t got = 0;
 
     while (got < PAGE_BYTES) {
-        ssize_t bytes = pread(object->file, data + got, PAGE_BYTES - got,
-                              (off_t)((page << PAGE_SHIFT) + got));
+        ssize_t bytes =
+            pread(object->file, data + got, PAGE_BYTES - got, (off_t)((page << PAGE_SHIFT) + got));
 
         if (bytes < 0 && errno == EINTR)
             continue;

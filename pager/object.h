@@ -27,9 +27,9 @@ struct object {
     uint64_t bytes;
     uint64_t page_count;
     pfn_t *pages;
-    struct vma *vmas; /* every mapping of it */
-    int file;         /* the host's descriptor, or -1 */
-    bool read_only;   /* the file may not be written: no shared writable mapping */
+    struct vma *vmas;        /* every mapping of it */
+    int file;                /* the host's descriptor, or -1 */
+    bool read_only;          /* the file may not be written: no shared writable mapping */
     struct elf_image *image; /* what exec found in the file, once it was asked */
     struct object *next;     /* the machine's list */
     struct object *previous;

@@ -24,7 +24,7 @@ static int protect_leaf(void *context, struct pt_tree *tree, const struct pt_lea
     const uint32_t *flags = context;
     struct table *table;
 
-    if (table_for_one(tree, leaf->va, NULL, &table) != 0)
+    if (table_for_one_at(tree, leaf, NULL, &table) != 0)
         return -ENOMEM;
     for (unsigned slot = leaf->first; slot < leaf->end; slot++) {
         entry_t entry = table_entry(tree->ram, table, slot);
@@ -40,15 +40,15 @@ static va_t protect_vma(struct mm *mm, struct vma *vma, va_t start, va_t end, ui
 {
     static const struct pt_visitor visitor = {.leaf = protect_leaf};
 
-    if (vma->start < start)
-        vma = vma_split(vma, start);
-    if (vma->end > end)
-        vma_split(vma, end);
-    va_t from = vma->start;
-    va_t to = vma->end;
+    va_t from = max_u64(vma->start, start);
+    va_t to = min_u64(vma->end, end);
 
     if ((vma->flags & VMA_PROTECTION) == protection)
         return to;
+    if (vma->start < from)
+        vma = vma_split(vma, from);
+    if (vma->end > to)
+        vma_split(vma, to);
     vma->flags = (vma->flags & ~VMA_PROTECTION) | protection;
     mm_revoke(mm, from, to);
     pt_walk(&mm->tree, from, to, &visitor, &vma->flags);
@@ -79,10 +79,10 @@ static int protect_locked(struct mm *mm, va_t start, uint64_t bytes, uint32_t pr
     uint64_t rounded = round_up(bytes, PAGE_BYTES);
     va_t reach;
 
-    if (rounded == 0 || start > mm->user_end || rounded > mm->user_end - start)
+    if (rounded == 0 || rounded > UINT64_MAX - start)
         return -ENOMEM;
     int result = protect_reach(mm, start, start + rounded, protection, &reach);
-    int error = vma_reserve(mm, 2);
+    int error = reach > start ? vma_reserve(mm, 2) : result;
 
     if (error == 0)
         error = map_own_tables(mm, start, reach);

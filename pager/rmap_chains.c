@@ -43,7 +43,8 @@ static void free_push(struct chains *chains, uint32_t name)
 static int chains_grow(struct chains *chains, size_t elements)
 {
     size_t least = chains->capacity + (elements - chains->free_count);
-    size_t capacity = round_up(max_u64(least, chains->capacity + chains->capacity / 2), GROW_ELEMENTS);
+    size_t capacity =
+        round_up(max_u64(least, chains->capacity + chains->capacity / 2), GROW_ELEMENTS);
 
     if (capacity >= UINT32_MAX)
         return -ENOMEM;

@@ -56,7 +56,8 @@ static void condemn(struct task *task, enum event cause, va_t address)
 
 static _Noreturn void report_repeated_fault(const struct run *run, va_t va)
 {
-    fprintf(stderr, "forklab: task %u: the same access at 0x%llx faulted %d times and nothing changed\n",
+    fprintf(stderr,
+            "forklab: task %u: the same access at 0x%llx faulted %d times and nothing changed\n",
             (unsigned)run->task->id, (unsigned long long)va, MOST_REPEATS);
     tree_dump(&run->task->mm->tree, stderr);
     abort();
@@ -99,7 +100,9 @@ static enum run_verdict fault_locked(struct run *run, va_t va, enum access acces
     guard_against_repeats(run, va, access);
     enum event result = fault_resolve(&fault);
 
-    event_count(&machine->events, fault.steps > 0 ? EVENT_FAULT : EVENT_REFILL, 1);
+    bool is_refill = result == FAULT_PERMITTED && fault.steps == 0;
+
+    event_count(&machine->events, is_refill ? EVENT_REFILL : EVENT_FAULT, 1);
     if (result == FAULT_PERMITTED)
         result = install(run, &fault);
     if (result == FAULT_PERMITTED)
@@ -121,14 +124,19 @@ enum run_verdict run_wild_access(struct run *run, va_t va, enum access access)
 {
     (void)access;
     machine_lock(run->task->machine);
-    if (!run->task->dying)
+    if (!run->task->dying) {
+        event_count(&run->task->machine->events, EVENT_FAULT, 1);
         condemn(run->task, EVENT_BAD_MAPERR, va);
+    }
     machine_unlock(run->task->machine);
     return RUN_KILLED;
 }
 
-/* Gets a window for the task's address space, if it has none. */
-static int bind_space(struct run *run)
+/*
+ * Gets a window for the task's address space, if it has none, and enters user mode in it. One lock
+ * over both: between them the MMU could give the window to another address space.
+ */
+static int enter_user_mode(struct run *run)
 {
     struct machine *machine = run->task->machine;
     struct mm *mm = run->task->mm;
@@ -137,16 +145,10 @@ static int bind_space(struct run *run)
     machine_lock(machine);
     if (mm->space == NULL)
         error = machine->mmu->ops->bind(machine->mmu, &mm->tree, &mm->space);
-    run->space = mm->space;
+    if (error == 0)
+        error = machine->mmu->ops->enter(mm->space, run);
     machine_unlock(machine);
     return error;
-}
-
-static int enter_user_mode(struct run *run)
-{
-    int error = bind_space(run);
-
-    return error != 0 ? error : run->task->machine->mmu->ops->enter(run->space, run);
 }
 
 static void leave_user_mode(struct run *run)
@@ -207,8 +209,7 @@ static void call_user(struct session *session)
 
 int task_run(struct task *task, user_function *function, void *argument)
 {
-    struct session session = {
-        .run = {.task = task}, .function = function, .argument = argument};
+    struct session session = {.run = {.task = task}, .function = function, .argument = argument};
     int error = claim(task, &session.run);
 
     if (error != 0)

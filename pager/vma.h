@@ -26,7 +26,8 @@ struct object;
 #define VMA_DONT_FORK (1u << 6)
 #define VMA_WIPE_ON_FORK (1u << 7)
 #define VMA_LOCKED (1u << 8)
-#define VMA_ANCESTRY (1u << 9) /* was written privately, here or before a fork: has anonymous pages */
+#define VMA_ANCESTRY                                                                               \
+    (1u << 9) /* was written privately, here or before a fork: has anonymous pages */
 
 /* Flags that touch entries: sharers of a table must agree on them. */
 #define VMA_LAYOUT_FLAGS                                                                           \

@@ -55,7 +55,7 @@ struct frame {
     uint8_t kind;
     uint8_t flags;
     uint16_t unused;
-    uint32_t rmap; /* the reverse-map scheme's own */
+    uint32_t rmap;       /* the reverse-map scheme's own */
     struct table *table; /* of a table frame */
 };
 

@@ -23,8 +23,8 @@ struct geometry {
     unsigned levels;
     unsigned slot_bits; /* log2 of the entries in a table */
     unsigned entry_bytes;
-    unsigned pfn_bits;  /* widest frame number an entry holds */
-    va_t user_end;      /* first address that is not the user's */
+    unsigned pfn_bits; /* widest frame number an entry holds */
+    va_t user_end;     /* first address that is not the user's */
 };
 
 extern const struct geometry geometry_x86_64;

@@ -82,27 +82,33 @@ static struct table *take_back(struct pt_tree *tree, const struct pt_leaf *leaf)
     return table_of_frame(tree->ram, leaf->table->pfn);
 }
 
+int table_for_one_at(struct pt_tree *tree, const struct pt_leaf *leaf, const struct ram_need *more,
+                     struct table **table)
+{
+    if (table_is_shared(leaf->table))
+        return split_reserved(tree, leaf, more, table);
+    int error = more != NULL ? ram_reserve(tree->ram, more) : 0;
+
+    if (error == 0)
+        *table = take_back(tree, leaf);
+    return error;
+}
+
 int table_for_one(struct pt_tree *tree, va_t va, const struct ram_need *more, struct table **table)
 {
     struct pt_leaf leaf;
-    bool exists = pt_lookup(tree, va, &leaf);
 
-    if (exists && table_is_shared(leaf.table))
-        return split_reserved(tree, &leaf, more, table);
-    struct ram_need need = {0};
+    if (pt_lookup(tree, va, &leaf))
+        return table_for_one_at(tree, &leaf, more, table);
+    struct ram_need need = {.leaf_tables = 1, .upper_tables = tree_upper_need(tree->geometry)};
 
-    if (!exists)
-        need = (struct ram_need){.leaf_tables = 1, .upper_tables = tree_upper_need(tree->geometry)};
-    if (!exists || more != NULL) {
-        need = need_sum(need, more);
-        int error = ram_reserve(tree->ram, &need);
+    need = need_sum(need, more);
+    int error = ram_reserve(tree->ram, &need);
 
-        if (error != 0)
-            return error;
-    }
-    if (!exists)
-        leaf = leaf_made(tree, va);
-    *table = take_back(tree, &leaf);
+    if (error != 0)
+        return error;
+    leaf = leaf_made(tree, va);
+    *table = table_of_frame(tree->ram, leaf.table->pfn);
     return 0;
 }
 
@@ -111,7 +117,7 @@ static int one_of_range(void *context, struct pt_tree *tree, const struct pt_lea
     struct table *table;
 
     (void)context;
-    return table_for_one(tree, leaf->va, NULL, &table);
+    return table_for_one_at(tree, leaf, NULL, &table);
 }
 
 int tables_for_one(struct pt_tree *tree, va_t start, va_t end)

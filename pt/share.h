@@ -30,6 +30,10 @@
  */
 int table_for_one(struct pt_tree *tree, va_t va, const struct ram_need *more, struct table **table);
 
+/* The same for a leaf that was just looked up: nothing has changed or been allocated since. */
+int table_for_one_at(struct pt_tree *tree, const struct pt_leaf *leaf, const struct ram_need *more,
+                     struct table **table);
+
 /* The same for every leaf table that exists in [start, end): -ENOMEM before any entry changed. */
 int tables_for_one(struct pt_tree *tree, va_t start, va_t end);
 

@@ -67,8 +67,7 @@ static void store_above(struct pt_tree *tree, const struct table *parent, unsign
 {
     entry_t flags = ENTRY_ACCESSED | (writable ? ENTRY_WRITE : 0);
 
-    table_store_upper(tree->ram, own_upper(tree->ram, parent), slot,
-                      entry_make(child->pfn, flags));
+    table_store_upper(tree->ram, own_upper(tree->ram, parent), slot, entry_make(child->pfn, flags));
 }
 
 void tree_hook(struct pt_tree *tree, const struct table *parent, unsigned slot, struct table *child,
@@ -85,7 +84,8 @@ void tree_hook(struct pt_tree *tree, const struct table *parent, unsigned slot, 
 
 void tree_unhook(struct pt_tree *tree, const struct table *parent, unsigned slot)
 {
-    struct table *child = table_of_frame(tree->ram, entry_pfn(table_entry(tree->ram, parent, slot)));
+    struct table *child =
+        table_of_frame(tree->ram, entry_pfn(table_entry(tree->ram, parent, slot)));
 
     detach(tree->ram, child, parent, slot);
     table_store_upper(tree->ram, own_upper(tree->ram, parent), slot, ENTRY_NONE);

@@ -24,9 +24,9 @@ struct pt_leaf {
     unsigned parent_slot;
     unsigned first; /* slots of the range: [first, end) */
     unsigned end;
-    unsigned level;       /* 0; 1 for a huge entry */
-    bool upper_writable;  /* every entry above permits writing */
-    va_t va;              /* address of slot `first` */
+    unsigned level;      /* 0; 1 for a huge entry */
+    bool upper_writable; /* every entry above permits writing */
+    va_t va;             /* address of slot `first` */
 };
 
 struct pt_visitor {

@@ -192,10 +192,12 @@ static struct operation_step make_step(const struct maker *maker)
                                      1 + (uint32_t)below(maker, OPERATION_MOST_PAGES));
     if (step.location.offset_bytes % PAGE_BYTES != 0)
         return step;
-    /* A few bytes over the end of the page, or anywhere in it. */
-    uint64_t offset = below(maker, PAGE_BYTES / 8 - 1) * 8;
+    /* A few bytes over the end of the page, or anywhere in it. What lies behind a place is the
+     * kernel's choice, and the last words of a stack are addresses. */
+    bool may_straddle = !(maker->mix->portable && step.location.region == REGION_PLACE);
+    uint64_t offset = below(maker, PAGE_BYTES / 8 - 16) * 8;
 
-    if (!step.view && !sweeps && percent(maker, 15))
+    if (!step.view && !sweeps && may_straddle && percent(maker, 15))
         offset = PAGE_BYTES - 1 - below(maker, step.bytes);
     if (step.location.region == REGION_STACK)
         step.location.offset_bytes -= offset;
@@ -260,11 +262,12 @@ static void make_map(const struct maker *maker, struct operation *operation)
     operation->flags |= percent(maker, 85) ? MAP_REQUEST_FIXED : MAP_REQUEST_NOREPLACE;
     if (operation->object == 0 && percent(maker, 4))
         operation->flags |= MAP_REQUEST_GROWSDOWN;
-    if (operation->bytes <= OPERATION_MOST_PAGES * PAGE_BYTES && percent(maker, 20))
+    if (operation->bytes <= OPERATION_MOST_PAGES * PAGE_BYTES && operation->fail_after == 0 &&
+        percent(maker, 20))
         operation->flags |= MAP_REQUEST_POPULATE;
-    if (percent(maker, 2))
-        operation->bytes -= below(maker, 2) * PAGE_BYTES + 5;
-    if (percent(maker, 2))
+    if (percent(maker, 3))
+        operation->bytes = percent(maker, 30) ? 0 : operation->bytes - 5;
+    else if (percent(maker, 2))
         operation->location.offset_bytes += 8;
     if (!may_choose || !percent(maker, 15))
         return;
@@ -303,7 +306,9 @@ static void make_copy(const struct maker *maker, struct operation *operation)
 {
     operation->location = target(maker, operation->kind == OPERATION_COPYOUT);
     operation->bytes = 1 + below(maker, operation->fail_after != 0 ? 64 : 2 * PAGE_BYTES);
-    if (operation->location.region != REGION_STACK && operation->fail_after == 0)
+    if (maker->mix->portable && operation->location.region != REGION_AREA)
+        operation->bytes = 1 + below(maker, 64);
+    else if (operation->location.region == REGION_AREA && operation->fail_after == 0)
         operation->location.offset_bytes += below(maker, PAGE_BYTES);
     operation->value = random_next(maker->random);
 }

@@ -118,6 +118,21 @@ static struct model_object *object_of_mapping(struct trial_call *call)
     return object;
 }
 
+/* To populate a private mapping that may be written is to write to each page, but for the bytes. */
+static void populate(const struct trial_call *call, uint32_t flags, uint64_t bytes)
+{
+    struct model_space *space = &call->task->space;
+
+    if (!(call->operation->flags & MAP_REQUEST_POPULATE) || !(flags & VMA_WRITE) ||
+        (flags & VMA_SHARED))
+        return;
+    for (va_t va = call->address; va < call->address + bytes; va += PAGE_BYTES) {
+        if (space_resolve(space, va, true) != FAULT_PERMITTED)
+            return;
+        (void)space_own(space_page(space, va));
+    }
+}
+
 static bool expect_map(struct trial_call *call)
 {
     const struct operation *operation = call->operation;
@@ -144,6 +159,7 @@ static bool expect_map(struct trial_call *call)
     backing.object = object_of_mapping(call);
     backing.object_page = object != NULL ? operation->offset_bytes >> PAGE_SHIFT : 0;
     space_map(&call->task->space, call->address, bytes, &backing);
+    populate(call, backing.flags, bytes);
     if (operation->anywhere)
         call->task->places[operation->location.place] =
             (struct trial_place){.start = call->address, .bytes = bytes};

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where a mapping without an address goes: up from the end of the last search, or down from the top. */
+#include <errno.h>
+
+#include "tests/support/trap_fixture.h"
+
+/* The space for mappings of the tiny geometry, in pages: 16 to 54, 39 of them. */
+enum { BASE_PAGE = 16, TOP_PAGE = 55 };
+
+struct bench {
+    struct trap trap;
+    struct task *task;
+};
+
+static void begin(struct bench *bench, const char *kernel)
+{
+    trap_open(&bench->trap, kernel_find(kernel), &geometry_tiny, MMU_SOFT, NULL);
+    bench->task = trap_first(&bench->trap);
+    assert_int_equal(bench->task->mm->map_base, BASE_PAGE * PAGE_BYTES);
+    assert_int_equal(bench->task->mm->map_top, TOP_PAGE * PAGE_BYTES);
+}
+
+/* Maps so many pages where the kernel likes, each time with other rights than the last; the page. */
+static int place(struct bench *bench, uint64_t pages)
+{
+    static bool executable;
+    struct map_request request = {.bytes = pages * PAGE_BYTES,
+                                  .protection = executable ? VMA_EXEC : VMA_READ};
+    va_t address = 0;
+    int error = sys_mmap(bench->task, &request, &address);
+
+    executable = !executable;
+    trap_check(&bench->trap);
+    return error != 0 ? error : (int)(address / PAGE_BYTES);
+}
+
+static void unmap(struct bench *bench, unsigned page, unsigned pages)
+{
+    trap_unmap(&bench->trap, bench->task, page * PAGE_BYTES, pages);
+}
+
+static void test_up(void **state)
+{
+    struct bench bench;
+
+    (void)state;
+    begin(&bench, "2.5.41");
+    assert_int_equal(place(&bench, 4), 16);
+    assert_int_equal(place(&bench, 4), 20);
+    assert_int_equal(place(&bench, 2), 24);
+    unmap(&bench, 20, 4);
+    /* The search goes on from where the last one ended. */
+    assert_int_equal(place(&bench, 2), 26);
+    trap_map(&bench.trap, bench.task, 30 * PAGE_BYTES, 3, RW);
+    assert_int_equal(place(&bench, 3), 33);
+    assert_int_equal(place(&bench, 18), 36);
+    /* Nothing above: from the base once more. */
+    assert_int_equal(place(&bench, 3), 20);
+    assert_int_equal(place(&bench, 2), 28);
+    assert_int_equal(place(&bench, 1), 54);
+    assert_int_equal(place(&bench, 1), 23);
+    assert_int_equal(place(&bench, 1), -ENOMEM);
+    trap_close(&bench.trap);
+}
+
+static void test_down(void **state)
+{
+    struct bench bench;
+
+    (void)state;
+    begin(&bench, "modern");
+    assert_int_equal(place(&bench, 4), 51);
+    assert_int_equal(place(&bench, 4), 47);
+    assert_int_equal(place(&bench, 2), 45);
+    unmap(&bench, 47, 4);
+    /* The highest gap that is large enough. */
+    assert_int_equal(place(&bench, 5), 40);
+    assert_int_equal(place(&bench, 3), 48);
+    assert_int_equal(place(&bench, 1), 47);
+    trap_map(&bench.trap, bench.task, 20 * PAGE_BYTES, 2, RW);
+    assert_int_equal(place(&bench, 18), 22);
+    assert_int_equal(place(&bench, 5), -ENOMEM);
+    assert_int_equal(place(&bench, 4), 16);
+    assert_int_equal(place(&bench, 1), -ENOMEM);
+    trap_close(&bench.trap);
+}
+
+/* A mapping over the top, and one below the base, are passed by. */
+static void test_what_lies_outside(void **state)
+{
+    static const char *const names[] = {"2.5.41", "modern"};
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct bench bench;
+
+        begin(&bench, names[i]);
+        trap_map(&bench.trap, bench.task, (TOP_PAGE - 1) * PAGE_BYTES, 2, RW);
+        trap_map(&bench.trap, bench.task, (BASE_PAGE - 1) * PAGE_BYTES, 2, RW);
+        trap_map(&bench.trap, bench.task, PAGE_BYTES, 1, RW);
+        assert_int_equal(place(&bench, 38), -ENOMEM);
+        assert_int_equal(place(&bench, 37), BASE_PAGE + 1);
+        assert_int_equal(place(&bench, 1), -ENOMEM);
+        trap_close(&bench.trap);
+    }
+}
+
+static void test_exact_fits(void **state)
+{
+    static const char *const names[] = {"2.5.41", "modern"};
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct bench bench;
+
+        begin(&bench, names[i]);
+        assert_int_equal(place(&bench, 40), -ENOMEM);
+        assert_int_equal(place(&bench, 39), BASE_PAGE);
+        assert_int_equal(place(&bench, 1), -ENOMEM);
+        unmap(&bench, 30, 1);
+        assert_int_equal(place(&bench, 2), -ENOMEM);
+        assert_int_equal(place(&bench, 1), 30);
+        trap_close(&bench.trap);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_up),
+        cmocka_unit_test(test_down),
+        cmocka_unit_test(test_what_lies_outside),
+        cmocka_unit_test(test_exact_fits),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The table of kernels: each row's policies, and which of them can follow each other on one machine. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "pager/kernel.h"
+#include "tests/support/trap_fixture.h"
+
+struct row {
+    const char *name;
+    const char *rmap;
+    enum free_space free_space;
+    enum fork_entries fork_entries;
+    enum sharing sharing;
+    enum absent_entry absent_entry;
+    const char *seed;
+};
+
+static const struct row rows[] = {
+    {"2.5.41", "chains", FREE_SPACE_UP, FORK_COPIES_ALL, SHARING_NONE, ABSENT_FILLED, "004"},
+    {"2.5.41-mm2", "chains", FREE_SPACE_UP, FORK_COPIES_ALL, SHARING_OFF, ABSENT_FILLED, "004"},
+    {"2.5.41-mm2-shared", "chains", FREE_SPACE_UP, FORK_COPIES_ALL, SHARING_LEAF, ABSENT_FILLED,
+     "004"},
+    {"modern", "none", FREE_SPACE_DOWN, FORK_REFAULTS, SHARING_NONE, ABSENT_FILLED, "-"},
+    {"modern-shared", "none", FREE_SPACE_DOWN, FORK_REFAULTS, SHARING_LEAF, ABSENT_SPLIT, "-"},
+};
+
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+static void test_rows(void **state)
+{
+    (void)state;
+    assert_int_equal(kernel_count, ROWS);
+    for (size_t i = 0; i < ROWS; i++) {
+        const struct kernel *kernel = kernel_find(rows[i].name);
+
+        assert_ptr_equal(kernel, &kernels[i]);
+        assert_string_equal(kernel->name, rows[i].name);
+        assert_string_equal(kernel->rmap->name, rows[i].rmap);
+        assert_string_equal(kernel->index->name, "array");
+        assert_int_equal(kernel->free_space, rows[i].free_space);
+        assert_int_equal(kernel->fork_entries, rows[i].fork_entries);
+        assert_int_equal(kernel->sharing, rows[i].sharing);
+        assert_int_equal(kernel->absent_entry, rows[i].absent_entry);
+        assert_int_equal(kernel->least_shared_entries > 0, rows[i].sharing != SHARING_NONE);
+        assert_string_equal(kernel->seed, rows[i].seed);
+        assert_non_null(kernel->missing);
+    }
+}
+
+static void test_find(void **state)
+{
+    (void)state;
+    assert_null(kernel_find(""));
+    assert_null(kernel_find("2.5.4"));
+    assert_null(kernel_find("2.5.41-mm2-share"));
+    assert_null(kernel_find("Modern"));
+}
+
+/* The rows of one group can follow each other, others cannot. */
+static void test_compatible(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS; i++) {
+        for (size_t j = 0; j < ROWS; j++)
+            assert_int_equal(kernels_are_compatible(&kernels[i], &kernels[j]),
+                             (i < 3) == (j < 3));
+    }
+}
+
+/* One parent under three kernels in turn: what fork does changes, what is there stays. */
+static void test_one_parent_under_three_kernels(void **state)
+{
+    struct trap trap;
+    static const char *const tables[] = {"P:1x1 C:2x1", "P:1x1 C:2x1", "P:1x2 C:1x2"};
+
+    (void)state;
+    trap_open(&trap, &kernels[0], &geometry_x86_64, MMU_HOST, NULL);
+    struct task *parent = trap_first(&trap);
+
+    trap_map(&trap, parent, trap.base, 32, RW);
+    for (unsigned page = 0; page < 32; page++)
+        trap_write(&trap, parent, trap_page(&trap, page), (char)('a' + page % 26));
+    for (unsigned round = 0; round < 6; round++) {
+        assert_int_equal(machine_set_kernel(trap.machine, &kernels[round % 3]), 0);
+        struct task *child = trap_fork(&trap, parent, 'C');
+
+        trap_tables(&trap, trap.base, tables[round % 3]);
+        trap_write(&trap, child, trap.base, 'x');
+        trap_write(&trap, parent, trap_page(&trap, 1), 'y');
+        trap_expect_loads(&trap, trap.base, 3, "P:ayc C:xbc");
+        trap_exit(&trap, child);
+        trap_write(&trap, parent, trap_page(&trap, 1), 'b');
+    }
+    assert_int_equal(machine_set_kernel(trap.machine, &kernels[3]), -EINVAL);
+    trap_close(&trap);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_find),
+        cmocka_unit_test(test_compatible),
+        cmocka_unit_test(test_one_parent_under_three_kernels),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
