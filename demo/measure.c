@@ -15,10 +15,10 @@
 static const double host_budget_ns = 200e6;
 static const double quick_host_budget_ns = 30e6;
 
-enum { LEAST_HOST_SAMPLES = 5 };
+enum { LEAST_HOST_SAMPLES = 3 };
 
 enum {
-    WARM_UP_ROUNDS = 3,
+    WARM_UP_ROUNDS = 2,
     PHASE_ROUNDS = 41,
     PROGRESS_ROUNDS = 8,
 };

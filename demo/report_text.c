@@ -316,6 +316,11 @@ static void print_notes(const struct experiment *experiment)
              "  middle column was a build without sharing; the 15 % that it loses in exec at 400K "
              "came\n"
              "  with the rest of -mm2, and is not to be found here.");
+    if (has_column(experiment, "modern") && has_column(experiment, "modern-shared"))
+        puts("  modern leaves to later faults what they can rebuild, all of a shm region among it: "
+             "there\n"
+             "  sharing has nothing to save. Only what was privately written must be copied or "
+             "shared.");
     if (has_column(experiment, "floor"))
         puts("  floor: the same faults and revokes through libsigsegv, and no emulator. fork alone "
              "has\n"

@@ -65,14 +65,13 @@ static struct page_state state_of(const struct host_window *window, uint64_t pag
                                .writable = (word->writable >> bit & 1) != 0};
 }
 
-/* Is there a boundary before the first page of this chunk? */
-static unsigned boundary_at_chunk(const struct host_window *window, uint64_t index)
+bool host_map_is_boundary(const struct host_window *window, uint64_t page)
 {
     struct page_state before = {0};
 
-    if (index > 0)
-        before = state_of(window, index * CHUNK_PAGES - 1);
-    struct page_state after = state_of(window, index * CHUNK_PAGES);
+    if (page > 0)
+        before = state_of(window, page - 1);
+    struct page_state after = state_of(window, page);
 
     return before.readable != after.readable || before.writable != after.writable ||
            !frames_continue(before.frame, after.frame);
@@ -83,7 +82,7 @@ static unsigned boundaries_of_word(const struct host_window *window, uint64_t wo
 {
     const struct host_chunk *chunk = window->chunks[word_index / CHUNK_WORDS];
     unsigned in_chunk = word_index % CHUNK_WORDS;
-    unsigned at_start = in_chunk == 0 ? boundary_at_chunk(window, word_index / CHUNK_WORDS) : 0;
+    unsigned at_start = in_chunk == 0 && host_map_is_boundary(window, word_index * WORD_PAGES);
 
     if (chunk == NULL)
         return at_start;
@@ -432,11 +431,24 @@ int host_map_drop(struct host_mmu *mmu, struct host_window *window, uint64_t fir
     return 0;
 }
 
+/* At the host's limit nothing can be mapped over, but unmapping makes room. */
+static bool unmap_and_reserve(const struct host_window *window)
+{
+    void *address = address_of(window, 0);
+    size_t bytes = window->page_count << PAGE_SHIFT;
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+
+    if (munmap(address, bytes) != 0 || map_at(address, bytes, PROT_NONE, flags, -1, 0) != 0)
+        return false;
+    (void)madvise(address, bytes, MADV_DONTFORK);
+    return true;
+}
+
 void host_map_flush(struct host_mmu *mmu, struct host_window *window)
 {
     uint64_t start_ticks = clock_ticks();
 
-    if (reserve_again(window, 0, window->page_count) != 0)
+    if (reserve_again(window, 0, window->page_count) != 0 && !unmap_and_reserve(window))
         host_die("forklab: the host refuses to take back a window\n");
     pay(mmu, EVENT_HOST_MAP, start_ticks);
     add_boundaries(window, -window->boundaries);

@@ -150,11 +150,27 @@ static bool next_run(const struct host_window *window, bool writable, uint64_t p
     }
 }
 
-/* Pages that cannot be narrowed are dropped; this must not fail. */
+/* The run with the rest of the mappings at its ends, which the host then need not split. */
+static struct page_run widened(const struct host_window *window, const struct page_run *run)
+{
+    struct page_run wide = *run;
+
+    while (!host_map_is_boundary(window, wide.first))
+        wide.first--;
+    while (!host_map_is_boundary(window, wide.end))
+        wide.end++;
+    return wide;
+}
+
+/* This must not fail. Where the host has no mapping left, more is narrowed or dropped than asked. */
 static void narrow_run(struct host_window *window, const struct page_run *run,
                        enum host_access access)
 {
     if (host_map_protect(window, run->first, run->end, access) == 0)
+        return;
+    struct page_run wide = widened(window, run);
+
+    if (host_map_protect(window, wide.first, wide.end, access) == 0)
         return;
     if (host_map_drop(window->mmu, window, run->first, run->end) == 0)
         return;

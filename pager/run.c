@@ -22,7 +22,7 @@
 #include "pager/task.h"
 #include "pt/format.h"
 
-enum { MOST_REPEATS = 3, RETURN_WORD_BYTES = 8 };
+enum { MOST_REPEATS = 3, RETURN_WORD_BYTES = 8, LATEST_EVENTS = 16 };
 
 /* One call of task_run(): the run, and what comes after an exec. */
 struct session {
@@ -59,6 +59,7 @@ static _Noreturn void report_repeated_fault(const struct run *run, va_t va)
     fprintf(stderr,
             "forklab: task %u: the same access at 0x%llx faulted %d times and nothing changed\n",
             (unsigned)run->task->id, (unsigned long long)va, MOST_REPEATS);
+    event_print_latest(&run->task->machine->events, LATEST_EVENTS, stderr);
     tree_dump(&run->task->mm->tree, stderr);
     abort();
 }

@@ -9,6 +9,8 @@
 #ifndef FORKLAB_PT_EVENT_H
 #define FORKLAB_PT_EVENT_H
 
+#include <stdio.h>
+
 #include "pt/types.h"
 
 #ifdef FORKLAB_HAVE_SDT
@@ -67,6 +69,10 @@ static inline void event_record(struct event_log *log, enum event event, uint32_
 
 /* The event of that name, or EVENT_COUNT. */
 enum event event_find(const char *name);
+
+/* Prints the latest records, at most so many, oldest first. Not from a signal handler, unless the
+ * process is about to abort. */
+void event_print_latest(const struct event_log *log, unsigned most, FILE *out);
 
 /* after - before, for every event. `difference` may be either of the two. */
 void event_subtract(uint64_t difference[EVENT_COUNT], const uint64_t after[EVENT_COUNT],

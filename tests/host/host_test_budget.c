@@ -132,6 +132,31 @@ static void test_instruction_that_needs_four_pages(void **state)
     fake_machine_destroy(&machine);
 }
 
+/* A new page, then the seven before it: they must be there still. */
+static void look_back(struct forklab_user *user, void *argument)
+{
+    (void)argument;
+    for (uint32_t page = 0; page < SCATTERED_PAGES; page++)
+        for (uint32_t back = 0; back < 8 && back <= page; back++)
+            (void)forklab_load8(user, scattered(page - back));
+}
+
+static void test_last_pages_are_kept(void **state)
+{
+    struct fake_machine machine;
+    struct fake_space space;
+
+    (void)state;
+    fake_machine_create(&machine, &geometry_x86_64, 16 * MIB, &tiny_budget);
+    fake_space_create(&space, &machine);
+    map_scattered(&space);
+    assert_runs(&space, look_back, NULL);
+    assert_true(fake_count(&machine, EVENT_WINDOW_EVICTED) > 0);
+    assert_int_equal(machine.faults, SCATTERED_PAGES);
+    fake_space_destroy(&space);
+    fake_machine_destroy(&machine);
+}
+
 /* What is free goes first, and another machine's windows in use are left alone. */
 static void test_machines_share_the_budget(void **state)
 {
@@ -326,6 +351,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_eviction_keeps_data_and_budget),
         cmocka_unit_test(test_instruction_that_needs_four_pages),
+        cmocka_unit_test(test_last_pages_are_kept),
         cmocka_unit_test(test_machines_share_the_budget),
         cmocka_unit_test(test_slot_changes_machines),
         cmocka_unit_test(test_stealing),

@@ -13,12 +13,12 @@ struct maker {
 
 /* How often each kind is chosen. */
 static const unsigned weights[OPERATION_KINDS] = {
-    [OPERATION_CREATE] = 1, [OPERATION_FORK] = 10,    [OPERATION_ACCESS] = 40,
-    [OPERATION_MAP] = 13,   [OPERATION_UNMAP] = 7,    [OPERATION_PROTECT] = 9,
-    [OPERATION_BRK] = 4,    [OPERATION_COPYIN] = 3,   [OPERATION_COPYOUT] = 5,
-    [OPERATION_PIN] = 4,    [OPERATION_PIN_READ] = 3, [OPERATION_PIN_WRITE] = 3,
-    [OPERATION_UNPIN] = 3,  [OPERATION_EXEC] = 2,     [OPERATION_EXIT] = 5,
-    [OPERATION_KILL] = 1,   [OPERATION_WAIT] = 6};
+    [OPERATION_FORK] = 12,    [OPERATION_ACCESS] = 50,   [OPERATION_MAP] = 12,
+    [OPERATION_UNMAP] = 6,    [OPERATION_PROTECT] = 10,  [OPERATION_BRK] = 3,
+    [OPERATION_COPYIN] = 2,   [OPERATION_COPYOUT] = 5,   [OPERATION_PIN] = 4,
+    [OPERATION_PIN_READ] = 3, [OPERATION_PIN_WRITE] = 3, [OPERATION_UNPIN] = 3,
+    [OPERATION_EXEC] = 1,     [OPERATION_EXIT] = 3,      [OPERATION_KILL] = 1,
+    [OPERATION_WAIT] = 5};
 
 static uint64_t below(const struct maker *maker, uint64_t limit)
 {
@@ -138,14 +138,14 @@ static struct location target(const struct maker *maker, bool write)
 {
     struct location location;
 
-    if (percent(maker, 3))
+    if (percent(maker, 2))
         return below_stack(maker);
-    if (percent(maker, 1))
+    if (below(maker, 300) == 0)
         return area_location(maker, area_page(maker));
     for (unsigned attempt = 0; attempt < 12; attempt++) {
         const struct model_page *page = mapped_page(maker);
 
-        if (page != NULL && (page_permits(page, write) || (attempt == 0 && percent(maker, 4))) &&
+        if (page != NULL && (page_permits(page, write) || (attempt == 0 && percent(maker, 2))) &&
             locate(maker, page->number << PAGE_SHIFT, &location))
             return location;
     }
@@ -184,7 +184,7 @@ static struct operation_step make_step(const struct maker *maker)
                                   .write = percent(maker, 55),
                                   .value = random_next(maker->random),
                                   .view = percent(maker, 10)};
-    bool sweeps = percent(maker, 25);
+    bool sweeps = percent(maker, 35);
 
     step.location = target(maker, step.write);
     if (sweeps)
@@ -372,9 +372,13 @@ static void make_details(const struct maker *maker, struct operation *operation)
 
 static enum operation_kind choose_kind(const struct maker *maker)
 {
+    const struct model_space *space = &maker->task->space;
     unsigned sum = 0;
     unsigned kind = 0;
 
+    /* A task with little memory does little. */
+    if (space->count < (is_tiny(maker) ? 10 : 60) && percent(maker, 50))
+        return OPERATION_MAP;
     for (unsigned i = 0; i < OPERATION_KINDS; i++)
         sum += weights[i];
     for (uint64_t left = below(maker, sum); left >= weights[kind]; kind++)
@@ -415,13 +419,13 @@ struct operation operation_make(struct random *random, const struct trial *trial
     struct operation operation = {.other = OPERATION_NOBODY};
 
     operation.task = choose_task(&maker);
-    operation.kind = choose_kind(&maker);
-    if (operation.task == OPERATION_NOBODY || operation.kind == OPERATION_CREATE) {
+    if (operation.task == OPERATION_NOBODY || percent(&maker, 1)) {
         operation.kind = OPERATION_CREATE;
         operation.task = (unsigned)below(&maker, TRIAL_TASKS);
         return operation;
     }
     maker.task = &trial->tasks[operation.task];
+    operation.kind = choose_kind(&maker);
     operation.inside = may_be_inside(operation.kind) && percent(&maker, 30);
     operation.value = below(&maker, 1000);
     if (mix->refuses_memory && percent(&maker, 15))

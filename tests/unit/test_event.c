@@ -83,6 +83,34 @@ static void test_ring(void **state)
     free(log);
 }
 
+/* What a crash prints: the latest records, oldest first, never more than there are. */
+static void test_print_latest(void **state)
+{
+    struct event_log *log = calloc(1, sizeof(*log));
+    char *text = NULL;
+    size_t bytes;
+
+    (void)state;
+    assert_non_null(log);
+    event_record(log, EVENT_FORK, 1, 0, PFN_NONE);
+    event_record(log, EVENT_TABLE_SPLIT, 2, 0x600000, 7);
+    event_record(log, EVENT_COW_COPY, 2, 0x600000, 8);
+    for (unsigned most = 2; most <= 4; most += 2) {
+        FILE *out = open_memstream(&text, &bytes);
+
+        assert_non_null(out);
+        event_print_latest(log, most, out);
+        assert_int_equal(fclose(out), 0);
+        assert_string_equal(text, most == 2 ? "1 task 2 table-split 0x600000 frame 7\n"
+                                              "2 task 2 cow-copy 0x600000 frame 8\n"
+                                            : "0 task 1 fork 0x0\n"
+                                              "1 task 2 table-split 0x600000 frame 7\n"
+                                              "2 task 2 cow-copy 0x600000 frame 8\n");
+        free(text);
+    }
+    free(log);
+}
+
 static void test_subtract(void **state)
 {
     uint64_t before[EVENT_COUNT];
@@ -105,9 +133,9 @@ static void test_subtract(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),    cmocka_unit_test(test_order_of_steps),
-        cmocka_unit_test(test_count),    cmocka_unit_test(test_ring),
-        cmocka_unit_test(test_subtract),
+        cmocka_unit_test(test_names),        cmocka_unit_test(test_order_of_steps),
+        cmocka_unit_test(test_count),        cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_print_latest), cmocka_unit_test(test_subtract),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
