@@ -132,44 +132,6 @@ static int open_zeros(struct machine *machine, uint64_t bytes, struct object **o
     return error;
 }
 
-/* All of a file into another: -errno. */
-static int copy_contents(const char *path, int to)
-{
-    char data[PAGE_BYTES];
-    int from = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t bytes;
-
-    if (from < 0)
-        return -errno;
-    do {
-        bytes = read(from, data, sizeof(data));
-    } while (bytes > 0 && write(to, data, (size_t)bytes) == bytes);
-    int error = bytes != 0 ? -EIO : 0;
-
-    (void)close(from);
-    return error;
-}
-
-/*
- * Opens a copy of the file: file_open() opens for writing what it may write, and what somebody has
- * open for writing the real kernel executes for nobody, not even for the host column.
- */
-static int open_copy(struct machine *machine, const char *path, struct object **object)
-{
-    char copy[PATH_MAX];
-    int file = make_temporary(copy, sizeof(copy));
-
-    if (file < 0)
-        return file;
-    int error = copy_contents(path, file);
-
-    if (error == 0)
-        error = file_open(machine, copy, object);
-    (void)unlink(copy);
-    (void)close(file);
-    return error;
-}
-
 /* Lets a task run an open program, so that the kernel judges it. */
 static int load_program(struct task *task, struct program *program, const char *path,
                         const struct report *report)
@@ -193,13 +155,12 @@ static int load_own(struct parent *parent, const struct report *report)
 
     if (path == NULL)
         return -ENOENT;
-    int error = open_copy(parent->machine, path, &parent->own.file);
+    int error = file_open_to_read(parent->machine, path, &parent->own.file);
 
     if (error == 0)
         error = load_program(parent->task, &parent->own, path, report);
     else
-        (void)fail(report, error, "%s: no copy of it in a temporary file: %s", path,
-                   strerror(-error));
+        (void)fail(report, error, "%s: %s", path, strerror(-error));
     free(path);
     return error;
 }
@@ -212,7 +173,7 @@ static int load_childs(struct parent *parent, const char *path, const struct rep
     parent->child = parent->own;
     if (path == NULL)
         return 0;
-    int error = file_open(parent->machine, path, &parent->child.file);
+    int error = file_open_to_read(parent->machine, path, &parent->child.file);
 
     if (error == -ENODEV)
         return fail(report, error, "%s: no regular file; a static ELF executable is needed", path);

@@ -33,17 +33,17 @@ static int image_of(struct mm *mm, struct object *file, char *problem, size_t pr
 /* The part of a segment that no file page backs. */
 static int map_zeros(struct mm *mm, const struct elf_segment *segment)
 {
+    bool has_file_page = segment->file_bytes > 0;
     va_t file_end = segment->start + segment->file_bytes;
-    va_t start = round_up(file_end, PAGE_BYTES);
-    va_t end = round_up(segment->start + segment->memory_bytes, PAGE_BYTES);
+    va_t memory_end = segment->start + segment->memory_bytes;
+    va_t start = has_file_page ? round_up(file_end, PAGE_BYTES) : page_of(segment->start);
+    va_t end = round_up(memory_end, PAGE_BYTES);
     va_t address;
     int error = 0;
 
     /* The tail of the last file page; where there is no right to it, it stays as in the file. */
-    if (segment->memory_bytes > segment->file_bytes && file_end < start &&
-        segment->file_bytes > 0 && segment->protection != 0)
-        error = user_clear_locked(
-            mm, file_end, min_u64(start, segment->start + segment->memory_bytes) - file_end);
+    if (has_file_page && file_end < min_u64(start, memory_end) && segment->protection != 0)
+        error = user_clear_locked(mm, file_end, min_u64(start, memory_end) - file_end);
     if (error != 0 || end <= start)
         return error;
     struct map_request request = {.address = start,

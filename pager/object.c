@@ -68,11 +68,10 @@ static int open_descriptor(const char *path, bool *read_only)
     return file < 0 ? -errno : file;
 }
 
-int file_open(struct machine *machine, const char *path, struct object **object)
+/* Makes an object of a descriptor, which it takes over. */
+static int file_adopt(struct machine *machine, int file, bool read_only, struct object **object)
 {
     struct stat status;
-    bool read_only;
-    int file = open_descriptor(path, &read_only);
 
     if (file < 0)
         return file;
@@ -92,6 +91,21 @@ int file_open(struct machine *machine, const char *path, struct object **object)
     (*object)->file = file;
     (*object)->read_only = read_only;
     return 0;
+}
+
+int file_open(struct machine *machine, const char *path, struct object **object)
+{
+    bool read_only;
+    int file = open_descriptor(path, &read_only);
+
+    return file_adopt(machine, file, read_only, object);
+}
+
+int file_open_to_read(struct machine *machine, const char *path, struct object **object)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+
+    return file_adopt(machine, file < 0 ? -errno : file, true, object);
 }
 
 static void object_free(struct machine *machine, struct object *object)

@@ -25,9 +25,10 @@ static entry_t copy_pinned(struct ram *ram, entry_t entry)
     pfn_t pfn = frame_take(ram, FRAME_ANON, PFN_NONE);
 
     frame_copy(ram, pfn, entry_pfn(entry));
-    entry_t flags = entry & ENTRY_FLAGS_MASK;
+    /* The flags as they are: entry_make() would open a page that no right reaches. */
+    entry_t flags = entry_without(entry & ENTRY_FLAGS_MASK, ENTRY_ACCESSED);
 
-    return entry_make(pfn, entry_without(flags, ENTRY_ACCESSED));
+    return ((entry_t)pfn << ENTRY_PFN_SHIFT) | flags;
 }
 
 static ALWAYS_INLINE void copy_special(struct table *destination, uint8_t *to, unsigned slot,

@@ -155,15 +155,52 @@ static int walk_table(const struct walk *walk, const struct place *place)
     return result;
 }
 
+/*
+ * The same walk for a visitor that only wants a leaf, and a range within one span: straight down,
+ * which is what every lookup is.
+ */
+static int walk_span(const struct walk *walk, va_t start, va_t end)
+{
+    const struct ram *ram = walk->tree->ram;
+    const struct geometry *geometry = walk->tree->geometry;
+    struct place place = {.table = walk->tree->root, .writable = true, .start = start, .end = end};
+    unsigned level = geometry->levels - 1;
+    entry_t entry = table_entry(ram, place.table, geometry_slot(geometry, start, level));
+
+    for (; level > 1 && !entry_is_none(entry); level--) {
+        place.writable = place.writable && entry_is_writable(entry);
+        place.table = table_of_frame(ram, entry_pfn(entry));
+        entry = table_entry(ram, place.table, geometry_slot(geometry, start, level - 1));
+    }
+    if (entry_is_none(entry))
+        return 0;
+    struct pt_leaf leaf = {.va = start, .parent_slot = geometry_slot(geometry, start, 1)};
+
+    describe_leaf(walk, &place, end, entry, &leaf);
+    return walk->visitor->leaf(walk->context, walk->tree, &leaf);
+}
+
+static bool is_within_span(const struct walk *walk, va_t start, va_t end)
+{
+    const struct geometry *geometry = walk->tree->geometry;
+
+    return walk->visitor->absent == NULL && walk->visitor->left == NULL &&
+           geometry_span_start(geometry, start) == geometry_span_start(geometry, end - 1);
+}
+
 static int walk_root(const struct walk *walk, va_t start, va_t end)
 {
+    if (start >= end)
+        return 0;
+    if (is_within_span(walk, start, end))
+        return walk_span(walk, start, end);
     struct place root = {.table = walk->tree->root,
                          .level = walk->tree->geometry->levels - 1,
                          .writable = true,
                          .start = start,
                          .end = end};
 
-    return start < end ? walk_table(walk, &root) : 0;
+    return walk_table(walk, &root);
 }
 
 int pt_walk(struct pt_tree *tree, va_t start, va_t end, const struct pt_visitor *visitor,

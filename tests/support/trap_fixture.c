@@ -11,8 +11,18 @@
 
 enum { TRAP_RAM_FRAMES = 384, TRAP_FIRST_SPAN = 4 };
 
-/* The machine of a test that failed half-way stays; the next one ends it. */
+/* The machine of a test that failed half-way stays, its trap does not; the next test ends it. */
 static struct machine *left_over;
+static struct kernel left_over_kernel;
+
+static void end_left_over(void)
+{
+    if (left_over == NULL)
+        return;
+    left_over->kernel = &left_over_kernel;
+    machine_destroy(left_over);
+    left_over = NULL;
+}
 
 static void describe(struct trap *trap)
 {
@@ -27,9 +37,7 @@ void trap_open(struct trap *trap, const struct kernel *kernel, const struct geom
 {
     char problem[256];
 
-    if (left_over != NULL)
-        machine_destroy(left_over);
-    left_over = NULL;
+    end_left_over();
     *trap = (struct trap){.kernel = *kernel,
                           .geometry = geometry,
                           .mmu = mmu,
@@ -50,6 +58,7 @@ void trap_open(struct trap *trap, const struct kernel *kernel, const struct geom
     if (machine_create(&trap->machine, &options, problem, sizeof(problem)) != 0)
         fail_msg("%s", problem);
     left_over = trap->machine;
+    left_over_kernel = trap->kernel;
     trap->used_frames = machine_used_frames(trap->machine);
     describe(trap);
 }
