@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tests are found by name: tests/unit/test_*.c (a cmocka program each), tests/cli/*.sh, tests/rules/*.sh.
+# Tests are found by name: tests/unit/test_*.c and tests/host/host_test_*.c (a cmocka program each),
+# tests/cli/*.sh, tests/rules/*.sh.
 # A test may exit with 77: skipped. A word in its file's name gives it a label:
 #   threads  runs under the thread sanitizer too
 #   timing   judges times: runs alone, and not under a sanitizer
@@ -50,6 +51,28 @@ foreach(source IN LISTS unit_sources)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   add_test(NAME ${name} COMMAND ${name})
   forklab_register_test(${name} 300 unit)
+endforeach()
+
+# tests/host/: the host MMU over a fake kernel, which stands in for the pager.
+file(GLOB host_test_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/host/host_test_*.c")
+file(GLOB host_mmu_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/pager/host_*.c")
+if(host_test_sources)
+  add_library(
+    forklab_fake_kernel STATIC
+    ${host_mmu_sources} "${PROJECT_SOURCE_DIR}/pager/mmu_soft.c" "${PROJECT_SOURCE_DIR}/pager/clock.c"
+    "${PROJECT_SOURCE_DIR}/tests/host/fake_kernel.c")
+  target_link_libraries(
+    forklab_fake_kernel
+    PRIVATE forklab_flags
+    PUBLIC forklab_pt forklab_sigsegv Threads::Threads PkgConfig::cmocka)
+endif()
+foreach(source IN LISTS host_test_sources)
+  get_filename_component(name "${source}" NAME_WE)
+  add_executable(${name} "${source}")
+  target_link_libraries(${name} PRIVATE forklab_flags forklab_fake_kernel)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  add_test(NAME ${name} COMMAND ${name})
+  forklab_register_test(${name} 300 host)
 endforeach()
 
 find_program(BASH_PROGRAM bash REQUIRED)

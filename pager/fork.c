@@ -86,9 +86,14 @@ static bool may_share(const struct fork *fork, const struct span *span, const st
     return allowed && fork->kernel->sharing == SHARING_LEAF;
 }
 
-static int reserve_copy(struct ram *ram, const struct table *table)
+/* The upper tables that the child still lacks were reserved before; asked for again, they stay. */
+static int reserve_copy(const struct fork *fork, const struct table *table)
 {
-    struct ram_need need = {.leaf_tables = 1, .mappings = table->used};
+    struct ram *ram = fork->parent->tree.ram;
+    struct ram_need need = {.leaf_tables = 1,
+                            .upper_tables =
+                                fork->parent->tree.upper_tables - fork->child->tree.upper_tables,
+                            .mappings = table->used};
 
     if (table->may_hold_pin)
         need.frames = table_pinned_frames(ram, table);
@@ -110,7 +115,7 @@ static void copy_vma_part(const struct fork *fork, const struct vma *vma, const 
 static int copy_leaf(struct fork *fork, const struct span *span, const struct pt_leaf *leaf)
 {
     struct ram *ram = fork->parent->tree.ram;
-    int error = reserve_copy(ram, leaf->table);
+    int error = reserve_copy(fork, leaf->table);
 
     if (error != 0)
         return error;

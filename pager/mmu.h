@@ -75,8 +75,9 @@ struct mmu_ops {
     pfn_t (*frame_hint)(const struct mmu_space *space, va_t va);
 
     /*
-     * User mode begins on this thread, in this space: fills in the accessors' base and limit of
-     * `run->user`. Runs nest; each is left in reverse order. -ENOMEM, -EPERM as above.
+     * User mode begins on this thread, in this space: fills in `run->space` and the accessors' base
+     * and limit in `run->user`. To be called under one lock with `bind`, or the space may be given
+     * away in between. Runs nest; each is left in reverse order. -ENOMEM, -EPERM as above.
      */
     int (*enter)(struct mmu_space *space, struct run *run);
     void (*leave)(struct mmu_space *space, struct run *run);

@@ -156,6 +156,9 @@ static void leave_user_mode(struct run *run)
 {
     run->task->machine->mmu->ops->leave(run->space, run);
     run->space = NULL;
+    /* What the outer run had let through may have gone for the sake of this one. */
+    if (run->outer != NULL)
+        run->outer->fault_repeats = 0;
 }
 
 static int claim(struct task *task, struct run *run)
@@ -215,7 +218,7 @@ int task_run(struct task *task, user_function *function, void *argument)
 
     if (error != 0)
         return error;
-    while (session.function != NULL && !task->dying) {
+    while (session.function != NULL) {
         error = enter_user_mode(&session.run);
         if (error != 0)
             break;
@@ -261,7 +264,7 @@ int user_exec(struct forklab_user *user, struct object *file, const char *const 
     if (error != 0)
         condemn(task, EVENT_BAD_OOM, task->mm->user_end);
     machine_unlock(task->machine);
-    session_of(run)->function = function;
+    session_of(run)->function = error == 0 ? function : NULL;
     session_of(run)->argument = argument;
     run_escape(run);
 }

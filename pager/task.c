@@ -136,10 +136,12 @@ void task_kill(struct task *task)
     if (!task->dying) {
         task->status = (struct task_status){.killed = true, .cause = EVENT_EXIT};
         task->dying = true;
-        if (task->state == TASK_RUNNING)
+        if (task->state == TASK_RUNNING) {
             mm_revoke(task->mm, 0, task->mm->user_end);
-        else
+            pthread_cond_broadcast(&machine->child_ended); /* it may be waiting for a child */
+        } else {
             task_end_locked(task);
+        }
     }
     machine_unlock(machine);
 }
@@ -178,6 +180,18 @@ static struct task *find_child(const struct task *parent, const struct task *wan
     return found;
 }
 
+/* A task that is killed while it waits does not wait on: it ends here, if this is its thread. */
+static int interrupted_wait(struct task *parent)
+{
+    machine_unlock(parent->machine);
+    int error = task_enter_kernel(parent);
+
+    if (error != 0)
+        return error;
+    machine_unlock(parent->machine);
+    return -EINTR;
+}
+
 int sys_wait(struct task *parent, struct task *child, struct task_status *status)
 {
     struct machine *machine = parent->machine;
@@ -191,6 +205,8 @@ int sys_wait(struct task *parent, struct task *child, struct task_status *status
     while (found != NULL && found->state == TASK_RUNNING) {
         pthread_cond_wait(&machine->child_ended, &machine->lock);
         found = find_child(parent, child);
+        if (found != NULL && parent->dying)
+            return interrupted_wait(parent);
     }
     if (found == NULL)
         error = -ECHILD;

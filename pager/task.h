@@ -70,7 +70,8 @@ int task_exit(struct task *task, int exit_code);
 
 /*
  * wait: reaps a child that has ended, waiting for one that runs on another thread. `child` NULL
- * means any. -ECHILD: there is no such child; -EDEADLK: nobody runs it, so it will never end.
+ * means any. -ECHILD: there is no such child; -EDEADLK: nobody runs it, so it will never end;
+ * -EINTR: the parent was killed meanwhile, on another thread than this one.
  */
 int sys_wait(struct task *parent, struct task *child, struct task_status *status);
 

@@ -77,16 +77,16 @@ static void test_install_drops_the_rest(void **state)
         skip();
     fake_machine_create(&machine, &geometry_x86_64, (uint64_t)16 << 20, &no_budget);
     fake_space_create(&space, &machine);
-    for (unsigned page = 0; page < SCATTERED_PAGES; page++) {
+    for (uint64_t page = 0; page < SCATTERED_PAGES; page++) {
         fake_map(&space, BASE + 2 * page * PAGE_BYTES, ENTRY_WRITE);
         assert_int_equal(fake_touch(&space, BASE + 2 * page * PAGE_BYTES, ACCESS_WRITE), 0);
     }
-    for (unsigned page = 0; page < 8; page++)
+    for (uint64_t page = 0; page < 8; page++)
         fake_map(&space, NEXT_CHUNK + 2 * page * PAGE_BYTES, ENTRY_WRITE);
     fill(&filler);
     int errors = 0;
 
-    for (unsigned page = 0; page < 8; page++)
+    for (uint64_t page = 0; page < 8; page++)
         errors += fake_touch(&space, NEXT_CHUNK + 2 * page * PAGE_BYTES, ACCESS_WRITE) != 0;
     uint64_t pages = let_through(&space);
 
@@ -114,7 +114,7 @@ static void test_revoke_and_write_protect_do_not_fail(void **state)
     fake_space_create(&space, &machine);
     machine.most_pages = 16;
     ops = machine.mmu->ops;
-    for (unsigned page = 0; page < 32; page++)
+    for (uint64_t page = 0; page < 32; page++)
         fake_map(&space, BASE + page * PAGE_BYTES, ENTRY_WRITE | ENTRY_DIRTY);
     assert_int_equal(fake_touch(&space, BASE, ACCESS_WRITE), 0);
     assert_int_equal(fake_touch(&space, BASE + 16 * PAGE_BYTES, ACCESS_WRITE), 0);

@@ -26,9 +26,8 @@ static void end_left_over(void)
 
 static void describe(struct trap *trap)
 {
-    (void)snprintf(trap->where, sizeof(trap->where), "%s%s, %s MMU, %s, base 0x%llx",
-                   trap->kernel.name, trap->shares ? " from the first entry on" : "",
-                   trap->mmu == MMU_HOST ? "host" : "soft", trap->geometry->name,
+    (void)snprintf(trap->where, sizeof(trap->where), "%s, %s MMU, %s, base 0x%llx",
+                   trap->kernel.name, trap->mmu == MMU_HOST ? "host" : "soft", trap->geometry->name,
                    (unsigned long long)trap->base);
 }
 
@@ -38,10 +37,8 @@ void trap_open(struct trap *trap, const struct kernel *kernel, const struct geom
     char problem[256];
 
     end_left_over();
-    *trap = (struct trap){.kernel = *kernel,
-                          .geometry = geometry,
-                          .mmu = mmu,
-                          .span = geometry_span_bytes(geometry)};
+    *trap = (struct trap){
+        .kernel = *kernel, .geometry = geometry, .mmu = mmu, .span = geometry_span_bytes(geometry)};
     trap->shares = trap->kernel.sharing == SHARING_LEAF && trap->kernel.least_shared_entries <= 1;
     trap->refaults = trap->kernel.fork_entries == FORK_REFAULTS;
     trap->fills = trap->shares && trap->kernel.absent_entry == ABSENT_FILLED;
@@ -111,9 +108,6 @@ void trap_everywhere(trap_body *body, enum trap_places places)
     for (size_t i = 0; i < kernel_count; i++) {
         struct kernel kernel = kernels[i];
 
-        run_in_kernel(body, places, &kernel);
-        if (kernel.sharing == SHARING_NONE)
-            continue;
         kernel.least_shared_entries = 1;
         run_in_kernel(body, places, &kernel);
     }

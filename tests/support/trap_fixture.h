@@ -3,9 +3,9 @@
  * The ground on which the traps of shared page tables are tested: one small machine at a time, in
  * every kernel, on both MMUs, in every geometry, at an aligned and at other places.
  *
- * A row of the table of kernels that shares tables does so from a certain number of entries on;
- * the same row is run once more with sharing from the first entry on, so that a trap needs no more
- * than a page or two and works in the tiny geometry too.
+ * A row of the table of kernels that shares tables does so from a certain number of entries on.
+ * Here it is from the first entry on, so that a trap needs no more than a page or two and works in
+ * the tiny geometry too.
  *
  * Every operation goes through the calls that user code and programs have; loads and stores are
  * made in user mode, by real instructions on the host MMU. After every operation all invariants of
@@ -53,7 +53,7 @@ struct trap {
 typedef void trap_body(struct trap *trap);
 
 enum trap_places {
-    IN_SPAN,  /* three pages from `base` on lie in one span: the first, or from the second page on */
+    IN_SPAN, /* three pages from `base` on lie in one span: the first, or from the second page on */
     ANYWHERE, /* also where a span ends after the first page */
 };
 

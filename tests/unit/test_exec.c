@@ -39,8 +39,7 @@ static int exec_stream(struct bench *bench, FILE *stream, const char *const argu
 
     (void)fclose(stream);
     memset(bench->problem, 0, sizeof(bench->problem));
-    int error =
-        sys_exec(bench->task, object, arguments, bench->problem, sizeof(bench->problem));
+    int error = sys_exec(bench->task, object, arguments, bench->problem, sizeof(bench->problem));
 
     object_close(bench->trap.machine, object);
     trap_check(&bench->trap);
@@ -439,16 +438,11 @@ static void test_a_segment_without_rights(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good_program),
-        cmocka_unit_test(test_zeros_behind_the_file),
-        cmocka_unit_test(test_odd_segments),
-        cmocka_unit_test(test_text_is_read_once),
-        cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_too_many_arguments),
-        cmocka_unit_test(test_bad_programs),
-        cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_other_files),
-        cmocka_unit_test(test_a_segment_without_rights),
+        cmocka_unit_test(test_good_program), cmocka_unit_test(test_zeros_behind_the_file),
+        cmocka_unit_test(test_odd_segments), cmocka_unit_test(test_text_is_read_once),
+        cmocka_unit_test(test_arguments),    cmocka_unit_test(test_too_many_arguments),
+        cmocka_unit_test(test_bad_programs), cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_other_files),  cmocka_unit_test(test_a_segment_without_rights),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

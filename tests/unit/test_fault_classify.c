@@ -239,8 +239,8 @@ static void test_guard_entry(void **state)
     begin(&bench, "modern-shared");
     trap_map(&bench.trap, bench.parent, at(&bench, 0), 2, RW);
     assert_int_equal(table_for_one(&bench.parent->mm->tree, at(&bench, 0), NULL, &table), 0);
-    table_put(&bench.trap.machine->ram, table,
-              geometry_slot(&geometry_x86_64, at(&bench, 0), 0), entry_make_guard());
+    table_put(&bench.trap.machine->ram, table, geometry_slot(&geometry_x86_64, at(&bench, 0), 0),
+              entry_make_guard());
     assert_steps(&bench, bench.parent, at(&bench, 0), "maperr", "maperr");
     assert_steps(&bench, bench.parent, at(&bench, 1), "zero-fill", "zero-fill");
     end(&bench);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where a mapping without an address goes: up from the end of the last search, or down from the top. */
+/* Where a mapping without an address goes: up from where the last search ended, or down. */
 #include <errno.h>
 
 #include "tests/support/trap_fixture.h"
@@ -20,7 +20,7 @@ static void begin(struct bench *bench, const char *kernel)
     assert_int_equal(bench->task->mm->map_top, TOP_PAGE * PAGE_BYTES);
 }
 
-/* Maps so many pages where the kernel likes, each time with other rights than the last; the page. */
+/* Maps pages where the kernel likes, each time with other rights than the last; the first page. */
 static int place(struct bench *bench, uint64_t pages)
 {
     static bool executable;

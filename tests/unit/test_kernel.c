@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The table of kernels: each row's policies, and which of them can follow each other on one machine. */
+/* The table of kernels: each row's policies, and which can follow each other on one machine. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,8 +67,7 @@ static void test_compatible(void **state)
     (void)state;
     for (size_t i = 0; i < ROWS; i++) {
         for (size_t j = 0; j < ROWS; j++)
-            assert_int_equal(kernels_are_compatible(&kernels[i], &kernels[j]),
-                             (i < 3) == (j < 3));
+            assert_int_equal(kernels_are_compatible(&kernels[i], &kernels[j]), (i < 3) == (j < 3));
     }
 }
 

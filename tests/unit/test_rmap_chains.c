@@ -144,7 +144,8 @@ static void test_one_frame_twice_in_a_table(void **state)
     struct object *shm = trap_shm(&bench.trap, 1);
 
     trap_map_object(&bench.trap, bench.parent, bench.va, 1, MAP_REQUEST_SHARED, shm, 0);
-    trap_map_object(&bench.trap, bench.parent, bench.va + PAGE_BYTES, 1, MAP_REQUEST_SHARED, shm, 0);
+    trap_map_object(&bench.trap, bench.parent, bench.va + PAGE_BYTES, 1, MAP_REQUEST_SHARED, shm,
+                    0);
     trap_write(&bench.trap, bench.parent, bench.va, 's');
     trap_expect_loads(&bench.trap, bench.va, 2, "P:ss");
     struct found found = visit(&bench, shm->pages[0]);

@@ -387,7 +387,7 @@ static void p31_p43_three_hundred_sharers_of_one_page(void **state)
     }
 }
 
-/* A frame that one gives up by copying stays the others', and a freed one is let through nowhere. */
+/* A frame that one gives up by copying stays the others'; a freed one is let through nowhere. */
 TRAP(p46_copy_for_one_frees_nothing_of_the_others, ANYWHERE)
 {
     struct task *parent = trap_first(trap);

@@ -39,8 +39,8 @@ TRAP(p30_fork_fails_at_every_allocation, ANYWHERE)
         assert_int_equal(trap->machine->mms.used_count, 1);
         assert_int_equal(trap->machine->tasks.used_count, 1);
         trap_write(trap, parent, trap_page(trap, 0), value);
-        assert_int_equal(*frame_data(&trap->machine->ram, entry_pfn(trap_entry(parent, trap->base))),
-                         value++);
+        assert_int_equal(
+            *frame_data(&trap->machine->ram, entry_pfn(trap_entry(parent, trap->base))), value++);
         assert_in_range(at, 1, 25);
     }
     assert_true(value > 'A' + 3);
@@ -48,8 +48,8 @@ TRAP(p30_fork_fails_at_every_allocation, ANYWHERE)
     trap->names[trap->task_count++] = 'C';
     trap_write(trap, parent, trap_page(trap, 0), 'z');
     pin_write(&pin, 0, "p", 1);
-    assert_int_equal(*frame_data(&trap->machine->ram, entry_pfn(trap_entry(child, trap_page(trap, 2)))),
-                     'b');
+    assert_int_equal(
+        *frame_data(&trap->machine->ram, entry_pfn(trap_entry(child, trap_page(trap, 2)))), 'b');
     trap_expect_loads(trap, trap_page(trap, 1), 2, "P:.p C:.b");
     trap_unpin(trap, &pin);
     trap_exit(trap, child);
@@ -109,7 +109,7 @@ static struct forked counted(const struct trap *trap)
                            .taken = trap_count(trap, EVENT_TABLE_TAKEN)};
 }
 
-/* Three full spans, and the stack's; the figures of sharing are told apart from those of copying. */
+/* Three full spans, and the stack's: sharing and copying are told apart by their figures. */
 TRAP(p34_sharing_does_happen, ANYWHERE)
 {
     struct task *parent = trap_first(trap);

@@ -9,9 +9,6 @@
  * sought at a fault, which no kernel here does; its other half, that a mapping made read-only gains
  * no writable entry of somebody else's, is a test below.
  */
-#include <errno.h>
-#include <string.h>
-
 #include "tests/support/trap_fixture.h"
 
 /* P and C share a table with the page 'a'; nothing is mapped in the span's other pages. */
@@ -108,23 +105,30 @@ TRAP(p01_break_grows_into_a_shared_table, IN_SPAN)
     trap_expect_loads(trap, trap->base, 3, "P:aX! C:!!!");
 }
 
-/* A stack that grows because of a read, which a shared table may be filled by. */
+/*
+ * A mapping grows down, because of a read even, which a shared table may be filled by. It is no
+ * task's own stack: that one's table is split by the first word that user mode pushes.
+ */
 static void p01_stack_grows(struct trap *trap, enum access access)
 {
+    const bool writes = access == ACCESS_WRITE;
     struct task *parent = trap_first(trap);
-    va_t stack = parent->mm->user_end - PAGE_BYTES;
+
+    trap_map_object(trap, parent, trap_page(trap, 2), 1, MAP_REQUEST_GROWSDOWN, NULL, 0);
+    trap_write(trap, parent, trap_page(trap, 2), 'a');
     struct task *child = trap_fork(trap, parent, 'C');
 
-    trap_tables(trap, stack, trap_either(trap, "P:1x2 C:1x2", "P:1x1 C:2x1"));
-    if (access == ACCESS_READ)
-        trap_read(trap, child, stack - PAGE_BYTES);
+    trap_tables(trap, trap->base, trap_either(trap, "P:1x2 C:1x2", "P:1x1 C:2x1"));
+    if (writes)
+        trap_write(trap, child, trap_page(trap, 1), 'x');
     else
-        trap_write(trap, child, stack - PAGE_BYTES, 'x');
-    trap_expect(trap, stack - 2 * PAGE_BYTES, 2, access == ACCESS_READ ? "P:!! C:!." : "P:!! C:!x");
-    trap_map_object(trap, parent, stack - PAGE_BYTES, 1, 0, trap_file(trap, "A"), 0);
-    trap_read(trap, parent, stack - PAGE_BYTES);
-    trap_expect_loads(trap, stack - 2 * PAGE_BYTES, 2,
-                      access == ACCESS_READ ? "P:!A C:!." : "P:!A C:!x");
+        trap_read(trap, child, trap_page(trap, 1));
+    trap_steps(trap, "stack-growth zero-fill");
+    trap_tables(trap, trap->base, "P:1x1 C:2x1");
+    trap_expect(trap, trap->base, 3, writes ? "P:!!a C:!xa" : "P:!!a C:!.a");
+    trap_map_object(trap, parent, trap_page(trap, 1), 1, 0, trap_file(trap, "A"), 0);
+    trap_read(trap, parent, trap_page(trap, 1));
+    trap_expect_loads(trap, trap->base, 3, writes ? "P:!Aa C:!xa" : "P:!Aa C:!.a");
 }
 
 TRAP(p01_stack_grows_by_a_read, IN_SPAN)
@@ -243,7 +247,7 @@ TRAP(p20_fixed_mapping_over_a_part_of_a_shared_span, ANYWHERE)
     trap_expect_loads(trap, middle, 1, "P:w");
 }
 
-/* The resident pages of each task, by the sum over its tables, are what a count of entries finds. */
+/* Resident pages: the sum over a task's tables is what a count of entries finds. */
 static void expect_resident(struct trap *trap, struct task *task, va_t va, unsigned pages,
                             uint64_t expected)
 {
@@ -393,104 +397,6 @@ TRAP(p67_munmap_over_three_spans, ANYWHERE)
     trap_expect_loads(trap, trap->base + 2 * trap->span, 1, "P:y C:!");
 }
 
-/* One operation that must be refused at its n-th request for memory, for each n until it is not. */
-typedef int operation(struct trap *trap, struct task *task);
-
-static int unmap_part(struct trap *trap, struct task *task)
-{
-    return sys_munmap(task, trap_page(trap, 1), PAGE_BYTES);
-}
-
-static int protect_part(struct trap *trap, struct task *task)
-{
-    return sys_mprotect(task, trap_page(trap, 1), PAGE_BYTES, VMA_READ);
-}
-
-static int protect_all(struct trap *trap, struct task *task)
-{
-    return sys_mprotect(task, trap->base, trap->span + PAGE_BYTES, VMA_READ);
-}
-
-static int map_over_part(struct trap *trap, struct task *task)
-{
-    struct map_request request = {.address = trap_page(trap, 1),
-                                  .bytes = PAGE_BYTES,
-                                  .protection = RW,
-                                  .flags = MAP_REQUEST_FIXED | MAP_REQUEST_SHARED};
-    va_t address;
-
-    return sys_mmap(task, &request, &address);
-}
-
-static int write_through_the_kernel(struct trap *trap, struct task *task)
-{
-    return copyout(task, trap_page(trap, 1), "x", 1);
-}
-
-static void refuse_each(struct trap *trap, struct task *child, operation *operate)
-{
-    struct allocation_gate *gate = &trap->machine->ram.gate;
-    int error = -ENOMEM;
-
-    for (uint64_t at = 1; error != 0; at++) {
-        gate->fail_at = gate->requests + at;
-        error = operate(trap, child);
-        gate->fail_at = 0;
-        assert_true(error == 0 || error == -ENOMEM);
-        trap_check(trap);
-        if (error != 0)
-            trap_expect(trap, trap->base, 3, "P:abc C:abc");
-        assert_in_range(at, 1, 20);
-    }
-}
-
-static void p06_refused(struct trap *trap, operation *operate, const char *after)
-{
-    struct task *parent = trap_first(trap);
-    uint64_t pages = trap->span / PAGE_BYTES + 3;
-
-    trap_map(trap, parent, trap->base, pages, RW);
-    for (unsigned page = 0; page < 3; page++)
-        trap_write(trap, parent, trap_page(trap, page), (char)('a' + page));
-    trap_write(trap, parent, trap->base + trap->span, 'd');
-    struct task *child = trap_fork(trap, parent, 'C');
-
-    refuse_each(trap, child, operate);
-    trap_expect(trap, trap->base, 3, after);
-    for (unsigned page = 0; page < 3; page++)
-        trap_write(trap, parent, trap_page(trap, page), (char)('u' + page));
-    assert_memory_equal(after, "P:abc C:", 8);
-    char now[TRAP_TEXT_BYTES] = "P:uvw C:";
-
-    strcpy(now + strlen(now), after + strlen("P:abc C:"));
-    trap_expect_loads(trap, trap->base, 3, now);
-}
-
-TRAP(p06_p24_munmap_of_a_part_is_refused_memory, ANYWHERE)
-{
-    p06_refused(trap, unmap_part, "P:abc C:a!c");
-}
-
-TRAP(p06_p24_mprotect_of_a_part_is_refused_memory, ANYWHERE)
-{
-    p06_refused(trap, protect_part, "P:abc C:abc");
-}
-
-TRAP(p06_p24_mprotect_of_two_tables_is_refused_memory, ANYWHERE)
-{
-    p06_refused(trap, protect_all, "P:abc C:abc");
-}
-
-TRAP(p06_p24_mmap_over_a_part_is_refused_memory, ANYWHERE)
-{
-    p06_refused(trap, map_over_part, "P:abc C:a.c");
-}
-
-TRAP(p06_p51d_write_is_refused_memory, ANYWHERE)
-{
-    p06_refused(trap, write_through_the_kernel, "P:abc C:axc");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -511,11 +417,6 @@ int main(void)
         cmocka_unit_test(p51e_read_only_gains_no_writable_entry),
         cmocka_unit_test(p67_mprotect_over_three_spans),
         cmocka_unit_test(p67_munmap_over_three_spans),
-        cmocka_unit_test(p06_p24_munmap_of_a_part_is_refused_memory),
-        cmocka_unit_test(p06_p24_mprotect_of_a_part_is_refused_memory),
-        cmocka_unit_test(p06_p24_mprotect_of_two_tables_is_refused_memory),
-        cmocka_unit_test(p06_p24_mmap_over_a_part_is_refused_memory),
-        cmocka_unit_test(p06_p51d_write_is_refused_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

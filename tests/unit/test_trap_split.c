@@ -344,9 +344,9 @@ TRAP(p66_fork_after_a_sibling_pinned, IN_SPAN)
     trap_tables(trap, trap->base,
                 trap_either(trap, "P:1x2 C:1x2 D:2x1 E:3x1", "P:1x1 C:2x1 D:3x1 E:4x1"));
     trap_fork(trap, family.child, 'F');
-    trap_tables(trap, trap->base,
-                trap_either(trap, "P:1x3 C:1x3 D:2x1 E:3x1 F:1x3",
-                            "P:1x1 C:2x1 D:3x1 E:4x1 F:5x1"));
+    trap_tables(
+        trap, trap->base,
+        trap_either(trap, "P:1x3 C:1x3 D:2x1 E:3x1 F:1x3", "P:1x1 C:2x1 D:3x1 E:4x1 F:5x1"));
     pin_write(&pin, 0, "x", 1);
     trap_expect(trap, trap->base, 3, "P:ab. C:ab. D:xb. E:ab. F:ab.");
     trap_unpin(trap, &pin);

@@ -145,7 +145,8 @@ static void killed_at(struct bench *bench, user_function *function, va_t va, enu
     uint64_t faults = trap_count(&bench->trap, EVENT_FAULT);
     uint64_t bad = trap_count(&bench->trap, cause);
 
-    bench->child = bench->child != NULL ? bench->child : trap_fork(&bench->trap, bench->parent, 'C');
+    bench->child =
+        bench->child != NULL ? bench->child : trap_fork(&bench->trap, bench->parent, 'C');
     bench->seen[3] = va;
     assert_int_equal(task_run(bench->child, function, bench), 1);
     assert_int_equal(bench->seen[0], 1);
@@ -290,8 +291,7 @@ static void go_deeper(struct forklab_user *user, void *argument)
     forklab_store8(user, bench->va, (uint8_t)('0' + depth));
     if (depth < DEEP && sys_fork(user_task(user), &child) == 0) {
         if (task_run(child, go_deeper, bench) == 1 &&
-            sys_wait(user_task(user), child, &status) == 0 &&
-            status.exit_code == (int)depth + 1)
+            sys_wait(user_task(user), child, &status) == 0 && status.exit_code == (int)depth + 1)
             bench->seen[1]++;
     }
     bench->bytes[depth] = (char)forklab_load8(user, bench->va);
@@ -328,7 +328,8 @@ static void exec_the_program(struct forklab_user *user, void *argument)
     struct bench *bench = argument;
 
     forklab_store8(user, bench->va, 'o');
-    bench->seen[3] = (uint64_t)user_exec(user, bench->program, arguments, in_the_new_program, bench);
+    bench->seen[3] =
+        (uint64_t)user_exec(user, bench->program, arguments, in_the_new_program, bench);
 }
 
 static void open_program(struct bench *bench, bool good)

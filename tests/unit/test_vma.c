@@ -25,8 +25,7 @@ static void begin(struct bench *bench)
 
 static void end(struct bench *bench)
 {
-    vma_remove_range(bench->mm, bench->trap.base,
-                     bench->trap.base + RULER_PAGES * PAGE_BYTES);
+    vma_remove_range(bench->mm, bench->trap.base, bench->trap.base + RULER_PAGES * PAGE_BYTES);
     trap_close(&bench->trap);
 }
 
@@ -233,12 +232,9 @@ static void test_permits(void **state)
         bool read;
         bool write;
     } rows[] = {
-        {0, false, false},
-        {VMA_READ, true, false},
-        {VMA_WRITE, true, true},
-        {VMA_EXEC, true, false},
-        {RW, true, true},
-        {VMA_MAY_WRITE | VMA_SHARED, false, false},
+        {0, false, false},       {VMA_READ, true, false},
+        {VMA_WRITE, true, true}, {VMA_EXEC, true, false},
+        {RW, true, true},        {VMA_MAY_WRITE | VMA_SHARED, false, false},
     };
 
     (void)state;

@@ -179,7 +179,7 @@ static void test_moved_ends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty),      cmocka_unit_test(test_random_changes),
+        cmocka_unit_test(test_empty),           cmocka_unit_test(test_random_changes),
         cmocka_unit_test(test_append_in_order), cmocka_unit_test(test_reserve),
         cmocka_unit_test(test_moved_ends),
     };
