@@ -60,8 +60,8 @@ static bool try_part(struct run *run, va_t va, uint8_t *buffer, size_t bytes, bo
 }
 
 /*
- * One load or store, as the processor makes it: every page is let through before a byte moves. False:
- * `missing` must be faulted in first.
+ * One load or store, as the processor makes it: every page is let through before a byte moves.
+ * False: `missing` must be faulted in first.
  */
 static bool try_word(struct run *run, va_t va, uint8_t *buffer, size_t bytes, bool write,
                      va_t *missing)

@@ -249,7 +249,7 @@ static bool object_is_real(const struct trial *trial, const struct object *wante
     return object != NULL;
 }
 
-/* Objects of shared anonymous memory go with their last mapping; pins may still hold their pages. */
+/* Shared anonymous memory goes with its last mapping; pins may still hold its pages. */
 static bool objects_agree(struct trial *trial)
 {
     for (struct model_object *object = trial->objects; object != NULL; object = object->next) {

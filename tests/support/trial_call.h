@@ -43,6 +43,22 @@ bool trial_enter_user_mode(struct trial *trial, struct trial_task *task, bool re
 bool trial_expect_script(struct trial *trial, struct trial_task *task,
                          const struct access_script *script, int run_result, bool may_run_out);
 
+/* Did the call fail for the memory that it was refused? In the second form a stack may have grown. */
+bool trial_ran_out(const struct trial_call *call);
+bool trial_ran_out_at(struct trial_call *call, va_t va, bool write);
+
+/* Notes and compares the result of the call. */
+bool trial_result_is(struct trial_call *call, int expected);
+
+/* Is the task's address space what the model has? */
+bool trial_mappings_are_unchanged(const struct trial_call *call);
+
+/* Expectations: the model does what the call should have done. False: something differs. */
+bool trial_expect_map(struct trial_call *call);
+bool trial_expect_unmap(struct trial_call *call);
+bool trial_expect_protect(struct trial_call *call);
+bool trial_expect_brk(struct trial_call *call);
+
 /* The words that exec is given, and what they look like on the new stack. */
 extern const char *const trial_arguments[];
 void trial_expect_exec(struct trial *trial, struct trial_task *task);

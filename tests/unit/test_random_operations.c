@@ -77,7 +77,7 @@ static bool make_stream(const struct setup *setup, struct stream *stream, size_t
     return trial_end(&trial) && agrees;
 }
 
-/* Applies a stream that exists, without the operations marked as left out; its length may shrink. */
+/* Applies a stream that exists, without the operations marked; tells how far it came. */
 static bool run_stream(const struct setup *setup, const struct stream *stream, const bool *left_out,
                        size_t *reached)
 {

@@ -259,35 +259,69 @@ static void move_across(struct forklab_user *user, void *argument)
     forklab_store64(user, straddle->to, forklab_load64(user, straddle->from));
 }
 
-/* Pages far from each other, so that every one of them costs the host mappings of its own. */
-static void move_under_budget(const struct kernel *kernel, enum mmu_kind mmu)
+enum { P65_PAGES = 256, P65_APART = 4 };
+
+static void touch_far_pages(struct forklab_user *user, void *argument)
 {
-    struct trap trap;
-    struct trap_size size = {.frames = 1024, .host = {.mapping_budget = 1, .most_windows = 1}};
+    const va_t *start = argument;
 
-    trap_open(&trap, kernel, &geometry_x86_64, mmu, &size);
-    struct task *parent = trap_first(&trap);
-    uint64_t pages = 256;
+    for (unsigned page = 0; page < P65_PAGES; page += P65_APART)
+        forklab_store8(user, *start + page * PAGE_BYTES, 'a');
+}
 
-    trap_map(&trap, parent, trap.base, pages, RW);
-    for (unsigned page = 0; page < pages; page += 4)
-        trap_write(&trap, parent, trap_page(&trap, page), 'a');
-    struct task *child = trap_fork(&trap, parent, 'C');
+/*
+ * A second machine takes more of the process's mappings than the first one's budget allows for all,
+ * and does not give them up: so the first one is over it at every single install.
+ */
+static struct machine *take_all_mappings(enum mmu_kind mmu)
+{
+    struct machine_options options = {.mmu = mmu, .ram_bytes = 1024 * PAGE_BYTES};
+    struct map_request request = {.bytes = P65_PAGES * PAGE_BYTES, .protection = RW};
+    struct machine *machine = NULL;
+    struct task *task = NULL;
+    char problem[160];
+    va_t address = 0;
 
-    for (unsigned page = 1; page + 6 < pages; page += 10) {
-        struct straddle straddle = {.from = trap_page(&trap, page + 1) - 4,
-                                    .to = trap_page(&trap, page + 6) - 3};
+    assert_int_equal(machine_create(&machine, &options, problem, sizeof(problem)), 0);
+    assert_int_equal(task_create(machine, &task), 0);
+    assert_int_equal(sys_mmap(task, &request, &address), 0);
+    assert_int_equal(task_run(task, touch_far_pages, &address), 0);
+    return machine;
+}
+
+static void move_each_word(struct trap *trap, struct task *parent, struct task *child)
+{
+    for (unsigned page = 1; page + 6 < P65_PAGES; page += 10) {
+        struct straddle straddle = {.from = trap_page(trap, page + 1) - 4,
+                                    .to = trap_page(trap, page + 6) - 3};
         uint64_t word = 0;
 
         assert_int_equal(copyout(parent, straddle.from, "straddle", 8), 0);
         assert_int_equal(task_run(parent, move_across, &straddle), 0);
-        trap_check(&trap);
+        trap_check(trap);
         assert_int_equal(copyin(parent, &word, straddle.to, 8), 0);
         assert_memory_equal(&word, "straddle", 8);
         assert_int_equal(copyin(child, &word, straddle.to, 8), 0);
         assert_memory_not_equal(&word, "straddle", 8);
     }
+}
+
+/* Pages far from each other, so that every one of them costs the host mappings of its own. */
+static void move_under_budget(const struct kernel *kernel, enum mmu_kind mmu)
+{
+    struct trap trap;
+    struct trap_size size = {.frames = 1024, .host = {.mapping_budget = 1, .most_windows = 1}};
+    struct machine *other = take_all_mappings(mmu);
+
+    trap_open(&trap, kernel, &geometry_x86_64, mmu, &size);
+    struct task *parent = trap_first(&trap);
+
+    trap_map(&trap, parent, trap.base, P65_PAGES, RW);
+    assert_int_equal(task_run(parent, touch_far_pages, &trap.base), 0);
+    trap_check(&trap);
+    move_each_word(&trap, parent, trap_fork(&trap, parent, 'C'));
     trap_close(&trap);
+    machine_destroy(other);
 }
 
 static void p65_an_instruction_on_four_pages_under_a_tiny_budget(void **state)
