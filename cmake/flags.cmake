@@ -29,3 +29,18 @@ endif()
 add_library(forklab_flags INTERFACE)
 target_compile_options(forklab_flags INTERFACE ${FORKLAB_WARNINGS} ${FORKLAB_INSTRUMENT})
 target_link_options(forklab_flags INTERFACE ${FORKLAB_INSTRUMENT})
+
+# The program is optimized as a whole: faults and forks pass through many small files. Tests link the
+# same objects file by file, or each of them would optimize everything anew. (clang has no objects
+# that serve both.)
+set(forklab_whole_program OFF)
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_C_COMPILER_ID STREQUAL "GNU"
+   AND NOT FORKLAB_SANITIZE AND NOT FORKLAB_COVERAGE)
+  set(forklab_whole_program ON)
+endif()
+
+function(forklab_whole_program_objects target)
+  if(forklab_whole_program)
+    target_compile_options(${target} PRIVATE -flto=auto -ffat-lto-objects)
+  endif()
+endfunction()

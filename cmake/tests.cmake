@@ -34,6 +34,9 @@ endfunction()
 # What several test programs share.
 add_library(forklab_test_base INTERFACE)
 target_link_libraries(forklab_test_base INTERFACE forklab_pager forklab_pt PkgConfig::cmocka)
+if(forklab_whole_program)
+  target_link_options(forklab_test_base INTERFACE -fno-lto)
+endif()
 
 file(GLOB support_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.c")
 if(support_sources)
@@ -65,6 +68,9 @@ if(host_test_sources)
     forklab_fake_kernel
     PRIVATE forklab_flags
     PUBLIC forklab_pt forklab_sigsegv Threads::Threads PkgConfig::cmocka)
+  if(forklab_whole_program)
+    target_link_options(forklab_fake_kernel PUBLIC -fno-lto)
+  endif()
 endif()
 foreach(source IN LISTS host_test_sources)
   get_filename_component(name "${source}" NAME_WE)

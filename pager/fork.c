@@ -35,6 +35,7 @@ struct fork {
     struct mm *child;
     const struct kernel *kernel;
     struct share_cursor cursor;
+    struct span span; /* the last one looked at */
 };
 
 /* Do the entries of this VMA go to the child? Others it faults in again, or never has. */
@@ -45,24 +46,35 @@ static bool vma_is_copied(const struct kernel *kernel, const struct vma *vma)
     return kernel->fork_entries == FORK_COPIES_ALL || (vma->flags & VMA_ANCESTRY) != 0;
 }
 
-static struct span look_at_span(const struct fork *fork, va_t va)
+static void add_vma(const struct fork *fork, struct span *span, const struct vma *vma)
+{
+    span->any_copied |= vma_is_copied(fork->kernel, vma);
+    span->any_private |= vma_is_private(vma);
+    span->any_shared |= !vma_is_private(vma);
+    span->any_not_shared |= (vma->flags & VMA_NOT_SHARED) != 0;
+}
+
+/* Looks at the span of a leaf table. Most spans lie within the VMA that the last one lay in. */
+static const struct span *look_at_span(struct fork *fork, va_t va)
 {
     const struct geometry *geometry = fork->parent->tree.geometry;
     va_t start = geometry_span_start(geometry, va);
-    struct span span = {.start = start,
-                        .end = start + geometry_span_bytes(geometry),
-                        .first = vma_find(fork->parent, start)};
+    va_t end = start + geometry_span_bytes(geometry);
+    struct vma *last = fork->span.first;
 
-    for (const struct vma *vma = span.first; vma != NULL && vma->start < span.end;
+    if (last != NULL && last->start <= fork->span.start && end <= last->end) {
+        fork->span.start = start;
+        fork->span.end = end;
+        return &fork->span;
+    }
+    fork->span = (struct span){.start = start, .end = end, .first = vma_find(fork->parent, start)};
+    for (const struct vma *vma = fork->span.first; vma != NULL && vma->start < end;
          vma = vma_next(vma)) {
-        span.any_copied |= vma_is_copied(fork->kernel, vma);
-        span.any_private |= vma_is_private(vma);
-        span.any_shared |= !vma_is_private(vma);
-        span.any_not_shared |= (vma->flags & VMA_NOT_SHARED) != 0;
-        if (vma->end >= span.end)
+        add_vma(fork, &fork->span, vma);
+        if (vma->end >= end)
             break;
     }
-    return span;
+    return &fork->span;
 }
 
 /* The mark of a pin is sticky: whether a pinned frame is still there is looked up when it is set. */
@@ -136,18 +148,18 @@ static int copy_leaf(struct fork *fork, const struct span *span, const struct pt
 static int fork_leaf(void *context, struct pt_tree *tree, const struct pt_leaf *leaf)
 {
     struct fork *fork = context;
-    struct span span = look_at_span(fork, leaf->va);
+    const struct span *span = look_at_span(fork, leaf->va);
 
-    if (!span.any_copied) {
+    if (!span->any_copied) {
         event_count(tree->ram->events, EVENT_TABLE_SKIPPED, 1);
         return 0;
     }
-    if (!may_share(fork, &span, leaf->table))
-        return copy_leaf(fork, &span, leaf);
-    table_share(tree, leaf, &fork->child->tree, &fork->cursor, !span.any_private);
+    if (!may_share(fork, span, leaf->table))
+        return copy_leaf(fork, span, leaf);
+    table_share(tree, leaf, &fork->child->tree, &fork->cursor, !span->any_private);
     /* The entry above forbids writes to all of the span; protect_parent() sees to private VMAs. */
-    if (span.any_private && span.any_shared)
-        mm_write_protect(fork->parent, span.start, span.end);
+    if (span->any_private && span->any_shared)
+        mm_write_protect(fork->parent, span->start, span->end);
     return 0;
 }
 

@@ -29,6 +29,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "pager/clock.h"
 #include "pager/host_arena.h"
 #include "pager/host_map.h"
 
@@ -296,8 +297,11 @@ static void name_foreign(struct mmu *mmu, const struct sigaction *action)
 static int check_handler(struct mmu *mmu)
 {
     struct sigaction now;
+    uint64_t start_ticks = clock_ticks();
+    int result = sigaction(SIGSEGV, NULL, &now);
 
-    if (sigaction(SIGSEGV, NULL, &now) != 0)
+    mmu->host_ticks += clock_ticks() - start_ticks;
+    if (result != 0)
         return -EPERM;
     if (is_front(&now))
         return 0;

@@ -24,11 +24,13 @@
 
 enum { MOST_REPEATS = 3, RETURN_WORD_BYTES = 8, LATEST_EVENTS = 16 };
 
-/* One call of task_run(): the run, and what comes after an exec. */
+/* One call of task_run(): the run, what comes after an exec, and how the task exits. */
 struct session {
     struct run run;
     user_function *function;
     void *argument;
+    bool exits;
+    int exit_code;
 };
 
 static struct session *session_of(struct run *run)
@@ -137,18 +139,23 @@ enum run_verdict run_wild_access(struct run *run, va_t va, enum access access)
  * Gets a window for the task's address space, if it has none, and enters user mode in it. One lock
  * over both: between them the MMU could give the window to another address space.
  */
-static int enter_user_mode(struct run *run)
+static int enter_locked(struct run *run)
 {
     struct machine *machine = run->task->machine;
     struct mm *mm = run->task->mm;
     int error = 0;
 
-    machine_lock(machine);
     if (mm->space == NULL)
         error = machine->mmu->ops->bind(machine->mmu, &mm->tree, &mm->space);
-    if (error == 0)
-        error = machine->mmu->ops->enter(mm->space, run);
-    machine_unlock(machine);
+    return error != 0 ? error : machine->mmu->ops->enter(mm->space, run);
+}
+
+static int enter_user_mode(struct run *run)
+{
+    machine_lock(run->task->machine);
+    int error = enter_locked(run);
+
+    machine_unlock(run->task->machine);
     return error;
 }
 
@@ -161,30 +168,43 @@ static void leave_user_mode(struct run *run)
         run->outer->fault_repeats = 0;
 }
 
+static int claim_locked(struct task *task, struct run *run)
+{
+    if (task->state == TASK_ZOMBIE)
+        return -ESRCH;
+    if (task->state == TASK_RUNNING)
+        return -EBUSY;
+    int error = enter_locked(run);
+
+    if (error != 0)
+        return error;
+    task->state = TASK_RUNNING;
+    task->run = run;
+    task->runner = pthread_self();
+    return 0;
+}
+
+/* Makes this thread the task's, in user mode. */
 static int claim(struct task *task, struct run *run)
 {
-    int error = 0;
-
     machine_lock(task->machine);
-    if (task->state == TASK_ZOMBIE)
-        error = -ESRCH;
-    else if (task->state == TASK_RUNNING)
-        error = -EBUSY;
-    if (error == 0) {
-        task->state = TASK_RUNNING;
-        task->run = run;
-        task->runner = pthread_self();
-    }
+    int error = claim_locked(task, run);
+
     machine_unlock(task->machine);
     return error;
 }
 
 /* Back from user mode for good: 0 if the task lives on, 1 if it has ended. */
-static int release(struct task *task)
+static int release(const struct session *session)
 {
+    struct task *task = session->run.task;
     struct machine *machine = task->machine;
 
     machine_lock(machine);
+    if (session->exits && !task->dying) {
+        task->status = (struct task_status){.exit_code = session->exit_code};
+        task->dying = true;
+    }
     bool ended = task->dying;
 
     task->run = NULL;
@@ -218,29 +238,28 @@ int task_run(struct task *task, user_function *function, void *argument)
 
     if (error != 0)
         return error;
-    while (session.function != NULL) {
-        error = enter_user_mode(&session.run);
-        if (error != 0)
-            break;
+    for (;;) {
         call_user(&session);
         if (session.run.space != NULL)
             leave_user_mode(&session.run);
+        if (session.function == NULL)
+            break;
+        error = enter_user_mode(&session.run);
+        if (error != 0)
+            break;
     }
-    int ended = release(task);
+    int ended = release(&session);
 
     return error != 0 ? error : ended;
 }
 
 _Noreturn void user_exit(struct forklab_user *user, int exit_code)
 {
-    struct run *run = run_of_user(user);
+    struct session *session = session_of(run_of_user(user));
 
-    if (task_enter_kernel(run->task) == 0) {
-        run->task->status = (struct task_status){.exit_code = exit_code};
-        run->task->dying = true;
-        machine_unlock(run->task->machine);
-    }
-    run_escape(run);
+    session->exits = true;
+    session->exit_code = exit_code;
+    run_escape(&session->run);
 }
 
 int user_exec(struct forklab_user *user, struct object *file, const char *const arguments[],

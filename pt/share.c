@@ -171,7 +171,7 @@ void table_share(struct pt_tree *parent, const struct pt_leaf *leaf, struct pt_t
 {
     struct table *table = table_of_frame(parent->ram, leaf->table->pfn);
 
-    if (!all_shared && parent_is_writable(parent->ram, leaf->parent, leaf->parent_slot))
+    if (!all_shared && leaf->upper_writable)
         tree_set_writable(parent, leaf->parent, leaf->parent_slot, false);
     tree_hook(child, child_parent(child, leaf, cursor), leaf->parent_slot, table, all_shared);
     event_count(parent->ram->events, EVENT_TABLE_SHARED, 1);

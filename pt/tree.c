@@ -30,14 +30,12 @@ static struct table_link *link_of(const struct ram *ram, pfn_t parent, unsigned 
     return &table_of_frame(ram, parent)->upper->links[slot];
 }
 
-static void attach(const struct ram *ram, struct table *child, const struct table *parent,
-                   unsigned slot)
+static void attach(const struct ram *ram, struct table *child, struct table *parent, unsigned slot)
 {
-    struct table_link *link = link_of(ram, parent->pfn, slot);
-
     assert(child->share_count == 0 || child->slot == slot);
     child->slot = (uint16_t)slot;
-    *link = (struct table_link){.next_parent = PFN_NONE, .previous_parent = child->last_parent};
+    parent->upper->links[slot] =
+        (struct table_link){.next_parent = PFN_NONE, .previous_parent = child->last_parent};
     if (child->last_parent != PFN_NONE)
         link_of(ram, child->last_parent, slot)->next_parent = parent->pfn;
     else
@@ -49,7 +47,7 @@ static void attach(const struct ram *ram, struct table *child, const struct tabl
 static void detach(const struct ram *ram, struct table *child, const struct table *parent,
                    unsigned slot)
 {
-    struct table_link link = *link_of(ram, parent->pfn, slot);
+    struct table_link link = parent->upper->links[slot];
 
     if (link.previous_parent != PFN_NONE)
         link_of(ram, link.previous_parent, slot)->next_parent = link.next_parent;
@@ -62,20 +60,22 @@ static void detach(const struct ram *ram, struct table *child, const struct tabl
     child->share_count--;
 }
 
-static void store_above(struct pt_tree *tree, const struct table *parent, unsigned slot,
+static void store_above(struct pt_tree *tree, struct table *parent, unsigned slot,
                         const struct table *child, bool writable)
 {
     entry_t flags = ENTRY_ACCESSED | (writable ? ENTRY_WRITE : 0);
 
-    table_store_upper(tree->ram, own_upper(tree->ram, parent), slot, entry_make(child->pfn, flags));
+    table_store_upper(tree->ram, parent, slot, entry_make(child->pfn, flags));
 }
 
 void tree_hook(struct pt_tree *tree, const struct table *parent, unsigned slot, struct table *child,
                bool writable)
 {
+    struct table *upper = own_upper(tree->ram, parent);
+
     assert(entry_is_none(table_entry(tree->ram, parent, slot)));
-    attach(tree->ram, child, parent, slot);
-    store_above(tree, parent, slot, child, writable);
+    attach(tree->ram, child, upper, slot);
+    store_above(tree, upper, slot, child, writable);
     if (child->level == 0)
         tree->leaf_tables++;
     else
@@ -101,8 +101,10 @@ void tree_switch(struct pt_tree *tree, const struct table *parent, unsigned slot
     struct table *old = table_of_frame(tree->ram, entry_pfn(table_entry(tree->ram, parent, slot)));
 
     detach(tree->ram, old, parent, slot);
-    attach(tree->ram, child, parent, slot);
-    store_above(tree, parent, slot, child, true);
+    struct table *upper = own_upper(tree->ram, parent);
+
+    attach(tree->ram, child, upper, slot);
+    store_above(tree, upper, slot, child, true);
 }
 
 void tree_set_writable(struct pt_tree *tree, const struct table *parent, unsigned slot,
@@ -111,7 +113,7 @@ void tree_set_writable(struct pt_tree *tree, const struct table *parent, unsigne
     const struct table *child =
         table_of_frame(tree->ram, entry_pfn(table_entry(tree->ram, parent, slot)));
 
-    store_above(tree, parent, slot, child, writable);
+    store_above(tree, own_upper(tree->ram, parent), slot, child, writable);
 }
 
 struct pt_tree *tree_of_parent(const struct ram *ram, pfn_t parent)

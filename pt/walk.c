@@ -55,7 +55,8 @@ static entry_t make_below(const struct walk *walk, const struct place *place, un
 }
 
 /* Moves on to the next slot that leads somewhere; the entry there, or ENTRY_NONE at the end. */
-static entry_t next_entry(const struct walk *walk, const struct place *place, struct slots *slots)
+static ALWAYS_INLINE entry_t next_entry(const struct walk *walk, const struct place *place,
+                                        struct slots *slots)
 {
     for (; slots->slot < slots->end; slots->slot++) {
         entry_t entry = table_entry(walk->tree->ram, place->table, slots->slot);
@@ -78,8 +79,8 @@ static entry_t next_entry(const struct walk *walk, const struct place *place, st
 }
 
 /* What a second-level table's entry leads to: a leaf table, or the page itself if it is huge. */
-static void describe_leaf(const struct walk *walk, const struct place *place, va_t end,
-                          entry_t entry, struct pt_leaf *leaf)
+static ALWAYS_INLINE void describe_leaf(const struct walk *walk, const struct place *place,
+                                        va_t end, entry_t entry, struct pt_leaf *leaf)
 {
     const struct geometry *geometry = walk->tree->geometry;
 

@@ -43,7 +43,7 @@ bool trial_enter_user_mode(struct trial *trial, struct trial_task *task, bool re
 bool trial_expect_script(struct trial *trial, struct trial_task *task,
                          const struct access_script *script, int run_result, bool may_run_out);
 
-/* Did the call fail for the memory that it was refused? In the second form a stack may have grown. */
+/* Did the call fail for the memory that it was refused? At an address: a stack may have grown. */
 bool trial_ran_out(const struct trial_call *call);
 bool trial_ran_out_at(struct trial_call *call, va_t va, bool write);
 

@@ -253,3 +253,14 @@ void world_map(struct task *task, va_t va, uint64_t bytes)
 
     assert_int_equal(sys_mmap(task, &request, &va), 0);
 }
+
+struct task *world_begin_family(struct world *world, const struct machine_options *options)
+{
+    world_begin(world, options);
+    struct task *task = world_fork(world->init);
+
+    world_map(task, WORLD_BASE, WORLD_FAMILY_PAGES * PAGE_BYTES);
+    for (unsigned i = 0; i < WORLD_FAMILY_PAGES; i++)
+        world_store(task, WORLD_BASE + i * PAGE_BYTES, (uint8_t)(i + 1));
+    return task;
+}

@@ -87,6 +87,11 @@ struct task *world_fork(struct task *parent);
 /* Maps private anonymous memory, readable and writable, at that place. */
 void world_map(struct task *task, va_t va, uint64_t bytes);
 
+/* With one task beside init: page i of WORLD_FAMILY_PAGES from WORLD_BASE on holds i + 1. */
+#define WORLD_BASE ((va_t)4 << 20)
+enum { WORLD_FAMILY_PAGES = 24 };
+struct task *world_begin_family(struct world *world, const struct machine_options *options);
+
 /* exec of the calling task, which goes on in `function`; returns on failure, as user_exec(). */
 int world_exec(struct forklab_user *user, struct object *file, const char *const arguments[],
                user_function *function, void *argument);
