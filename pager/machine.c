@@ -142,19 +142,36 @@ int machine_age(struct machine *machine, uint32_t frames, uint64_t seed)
     return error;
 }
 
-void machine_lock(struct machine *machine)
+static void start_clock(struct machine *machine)
 {
-    pthread_mutex_lock(&machine->lock);
     machine->entered_host_ticks = machine->mmu->host_ticks;
     machine->entered_ticks = clock_ticks();
 }
 
-void machine_unlock(struct machine *machine)
+static void stop_clock(struct machine *machine)
 {
     uint64_t inside = clock_ticks() - machine->entered_ticks;
 
     machine->kernel_ticks += inside - (machine->mmu->host_ticks - machine->entered_host_ticks);
+}
+
+void machine_lock(struct machine *machine)
+{
+    pthread_mutex_lock(&machine->lock);
+    start_clock(machine);
+}
+
+void machine_unlock(struct machine *machine)
+{
+    stop_clock(machine);
     pthread_mutex_unlock(&machine->lock);
+}
+
+void machine_wait_for_child(struct machine *machine)
+{
+    stop_clock(machine);
+    pthread_cond_wait(&machine->child_ended, &machine->lock);
+    start_clock(machine);
 }
 
 uint32_t machine_used_frames(struct machine *machine)

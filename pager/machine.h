@@ -75,6 +75,9 @@ int machine_age(struct machine *machine, uint32_t frames, uint64_t seed);
 void machine_lock(struct machine *machine);
 void machine_unlock(struct machine *machine);
 
+/* Waits for a child of somebody to end, without the lock and off the kernel's clock. */
+void machine_wait_for_child(struct machine *machine);
+
 /* Frames in use, all counted: what a test compares before and after. */
 uint32_t machine_used_frames(struct machine *machine);
 

@@ -203,7 +203,7 @@ int sys_wait(struct task *parent, struct task *child, struct task_status *status
     struct task *found = find_child(parent, child);
 
     while (found != NULL && found->state == TASK_RUNNING) {
-        pthread_cond_wait(&machine->child_ended, &machine->lock);
+        machine_wait_for_child(machine);
         found = find_child(parent, child);
         if (found != NULL && parent->dying)
             return interrupted_wait(parent);
