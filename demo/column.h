@@ -19,7 +19,8 @@ enum fork_memory { MEMORY_SHM, MEMORY_ANON, MEMORY_FILE, MEMORY_COUNT };
 /* What the parent is set up with. */
 struct column_setup {
     enum fork_memory memory;
-    uint64_t size_bytes; /* of the region; every page is touched (written) before the clock starts */
+    uint64_t
+        size_bytes; /* of the region; every page is touched (written) before the clock starts */
     unsigned dirty_percent; /* share of the region's pages that the parent rewrites between forks */
 };
 
@@ -54,7 +55,7 @@ struct column_ops {
     void (*destroy)(struct column *column);
 };
 
-extern const char *const fork_mode_names[MODE_COUNT];     /* "fork", "fork/exit", "fork/exec/exit" */
+extern const char *const fork_mode_names[MODE_COUNT]; /* "fork", "fork/exit", "fork/exec/exit" */
 extern const char *const fork_memory_names[MEMORY_COUNT]; /* "shm", "anon", "file" */
 
 /* The floor and the host column. -errno with one line in `problem`. */

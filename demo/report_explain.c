@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "demo/bare_loop.h"
 #include "demo/post.h"
 #include "demo/report.h"
 
@@ -232,22 +233,46 @@ static void explain_cell(const struct experiment *experiment, const struct cell 
 
 /* --- what the post leaves open --- */
 
-/* What one more copied entry costs, between the smallest and the largest size; 0 if unknown. */
-static double entry_ns(const struct experiment *experiment, enum fork_memory memory,
+/* What one more copied entry costs a kernel, between the two sizes; 0 if unknown or none is copied. */
+static double entry_ns(const struct experiment *experiment, enum fork_memory memory, size_t column,
                        uint64_t least_bytes, uint64_t most_bytes)
 {
     const struct cell *small = find_cell(experiment, memory, MODE_FORK, least_bytes);
     const struct cell *large = find_cell(experiment, memory, MODE_FORK, most_bytes);
-    int column = kernel_column(experiment, "2.5.41-mm2");
 
-    if (small == NULL || large == NULL || column < 0 || small == large)
+    if (small == NULL || large == NULL || small == large)
         return 0;
     double entries = (double)large->figures[column].counts[EVENT_ENTRY_COPIED] -
                      (double)small->figures[column].counts[EVENT_ENTRY_COPIED];
+    double more_ns = large->figures[column].kernel_ns - small->figures[column].kernel_ns;
 
-    return entries > 0
-               ? (large->figures[column].kernel_ns - small->figures[column].kernel_ns) / entries
-               : 0;
+    return entries > 0 ? more_ns / entries : 0;
+}
+
+/* Each kernel that copies, beside the least that copying can cost. */
+static void explain_entries(const struct experiment *experiment, enum fork_memory memory,
+                            uint64_t least_bytes, uint64_t most_bytes)
+{
+    double bare_ns = bare_loop_entry_ns((size_t)(most_bytes / PAGE_BYTES));
+    bool titled = false;
+
+    for (size_t i = 0; i < experiment->column_count && bare_ns > 0; i++) {
+        const struct kernel *kernel = kernel_of_column(experiment->columns[i]);
+        double entry =
+            kernel != NULL ? entry_ns(experiment, memory, i, least_bytes, most_bytes) : 0;
+
+        if (entry <= 0)
+            continue;
+        if (!titled)
+            printf("What fork pays for an entry of %s; the bare loop (copy it, count its frame): "
+                   "%.2f ns\n",
+                   fork_memory_names[memory], bare_ns);
+        titled = true;
+        printf("  %-*s%6.2f ns, %.1f bare loops (reverse map: %s)\n", LABEL_WIDTH, kernel->name,
+               entry, entry / bare_ns, kernel->rmap->name);
+    }
+    if (titled)
+        putchar('\n');
 }
 
 /* What the host takes for one fault of a child, with the revoke at its end; 0 if unknown. */
@@ -265,8 +290,10 @@ static double fault_ns(const struct experiment *experiment, enum fork_memory mem
 static void explain_prices(const struct experiment *experiment, enum fork_memory memory,
                            uint64_t least_bytes, uint64_t most_bytes)
 {
-    double entry = entry_ns(experiment, memory, least_bytes, most_bytes);
+    int column = kernel_column(experiment, "2.5.41-mm2");
     double fault = fault_ns(experiment, memory, most_bytes);
+    double entry =
+        column >= 0 ? entry_ns(experiment, memory, (size_t)column, least_bytes, most_bytes) : 0;
 
     if (entry <= 0 || fault <= 0)
         return;
@@ -345,6 +372,8 @@ static void explain_post(const struct experiment *experiment)
         least_bytes = min_u64(least_bytes, options->sizes[i]);
         most_bytes = max_u64(most_bytes, options->sizes[i]);
     }
+    for (size_t i = 0; i < options->memory_count; i++)
+        explain_entries(experiment, options->memories[i], least_bytes, most_bytes);
     explain_prices(experiment, options->memories[0], least_bytes, most_bytes);
     explain_small_exec(experiment, options->memories[0], least_bytes);
 }

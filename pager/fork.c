@@ -34,6 +34,7 @@ struct fork {
     struct mm *parent;
     struct mm *child;
     const struct kernel *kernel;
+    uint64_t span_bytes;
     struct share_cursor cursor;
     struct span span; /* the last one looked at */
 };
@@ -57,9 +58,8 @@ static void add_vma(const struct fork *fork, struct span *span, const struct vma
 /* Looks at the span of a leaf table. Most spans lie within the VMA that the last one lay in. */
 static const struct span *look_at_span(struct fork *fork, va_t va)
 {
-    const struct geometry *geometry = fork->parent->tree.geometry;
-    va_t start = geometry_span_start(geometry, va);
-    va_t end = start + geometry_span_bytes(geometry);
+    va_t start = round_down(va, fork->span_bytes);
+    va_t end = start + fork->span_bytes;
     struct vma *last = fork->span.first;
 
     if (last != NULL && last->start <= fork->span.start && end <= last->end) {
@@ -212,7 +212,10 @@ static int fork_mm(struct mm *parent, struct mm **child)
 
     if (error != 0)
         return error;
-    struct fork fork = {.parent = parent, .child = *child, .kernel = parent->machine->kernel};
+    struct fork fork = {.parent = parent,
+                        .child = *child,
+                        .kernel = parent->machine->kernel,
+                        .span_bytes = geometry_span_bytes(parent->tree.geometry)};
 
     mm_copy_layout(*child, parent);
     error = fork_vmas(&fork);

@@ -6,7 +6,8 @@
  * An element names its entry by table frame and slot. Elements live in one array that grows when an
  * operation reserves; they are named by index + 1, so that 0 ends a chain and a frame's record
  * starts out with an empty one. New elements go to the head: a child that exits soon finds its own
- * at once. The unused elements form a list, last in first out.
+ * at once. The names of unused elements lie in a stack, so that taking one does not wait for
+ * another.
  *
  * A frame in a shared table has one element for the table, not one for each address space.
  */
@@ -28,17 +29,10 @@ struct chain_element {
 struct chains {
     struct ram *ram;
     struct chain_element *elements;
+    uint32_t *free; /* a stack of names */
     uint32_t capacity;
-    uint32_t free_head;
     uint32_t free_count;
 };
-
-static void free_push(struct chains *chains, uint32_t name)
-{
-    chains->elements[name - 1].next = chains->free_head;
-    chains->free_head = name;
-    chains->free_count++;
-}
 
 static int chains_grow(struct chains *chains, size_t elements)
 {
@@ -53,8 +47,13 @@ static int chains_grow(struct chains *chains, size_t elements)
     if (grown == NULL)
         return -ENOMEM;
     chains->elements = grown;
+    uint32_t *free_names = realloc(chains->free, capacity * sizeof(*free_names));
+
+    if (free_names == NULL)
+        return -ENOMEM;
+    chains->free = free_names;
     for (uint32_t name = (uint32_t)capacity; name > chains->capacity; name--)
-        free_push(chains, name);
+        chains->free[chains->free_count++] = name;
     chains->capacity = (uint32_t)capacity;
     return 0;
 }
@@ -76,7 +75,7 @@ static ALWAYS_INLINE uint32_t add_entries(struct chains *chains, const struct ta
     const uint8_t *entries = frame_data(chains->ram, table->pfn);
     struct frame *frames = chains->ram->frames;
     struct chain_element *elements = chains->elements;
-    uint32_t head = chains->free_head;
+    const uint32_t *top = chains->free + chains->free_count;
     uint32_t added = 0;
 
     for (unsigned slot = first; slot < end; slot++) {
@@ -85,15 +84,13 @@ static ALWAYS_INLINE uint32_t add_entries(struct chains *chains, const struct ta
 
         if (!entry_is_present(entry) || frame->kind == FRAME_ZERO)
             continue;
-        struct chain_element *element = &elements[head - 1];
-        uint32_t name = head;
+        uint32_t name = *--top;
 
-        head = element->next;
-        *element = (struct chain_element){.next = frame->rmap, .table = table->pfn, .slot = slot};
+        elements[name - 1] =
+            (struct chain_element){.next = frame->rmap, .table = table->pfn, .slot = slot};
         frame->rmap = name;
         added++;
     }
-    chains->free_head = head;
     return added;
 }
 
@@ -123,7 +120,7 @@ static void remove_one(struct chains *chains, struct frame *frame, pfn_t table, 
             uint32_t name = *link;
 
             *link = element->next;
-            free_push(chains, name);
+            chains->free[chains->free_count++] = name;
             return;
         }
         link = &element->next;
@@ -165,6 +162,7 @@ static void chains_destroy(void *context)
     struct chains *chains = context;
 
     free(chains->elements);
+    free(chains->free);
     free(chains);
 }
 
@@ -188,21 +186,7 @@ static int chains_age(void *context, size_t elements, uint64_t seed)
 
     if (error != 0)
         return error;
-    uint32_t count = chains->free_count;
-    uint32_t *order = malloc((size_t)count * sizeof(*order) + 1);
-
-    if (order == NULL)
-        return -ENOMEM;
-    for (uint32_t i = 0, name = chains->free_head; i < count; i++) {
-        order[i] = name;
-        name = chains->elements[name - 1].next;
-    }
-    random_shuffle(order, count, seed);
-    chains->free_head = 0;
-    chains->free_count = 0;
-    for (uint32_t i = 0; i < count; i++)
-        free_push(chains, order[i]);
-    free(order);
+    random_shuffle(chains->free, chains->free_count, seed);
     return 0;
 }
 

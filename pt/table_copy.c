@@ -9,14 +9,25 @@
 
 #include "pt/table.h"
 
-/* The copy of one present entry: what the child's table gets. The source may change in place. */
-static ALWAYS_INLINE entry_t copy_present(struct frame *frame, entry_t *entry)
+/* What is known of a copy while it is made; counts are kept here and booked at the end of a run of
+ * frames of one kind. */
+struct copying {
+    struct ram *ram;
+    struct table *destination;
+    uint8_t *from;
+    uint8_t *to;
+    unsigned kind;
+    unsigned run;
+};
+
+static void book_run(struct copying *copying, unsigned next_kind)
 {
-    if (frame->kind == FRAME_ANON) {
-        *entry = entry_without(*entry, ENTRY_WRITE | ENTRY_EXCLUSIVE);
-        return entry_without(*entry, ENTRY_ACCESSED);
-    }
-    return entry_without(*entry, ENTRY_ACCESSED | ENTRY_DIRTY);
+    struct table *table = copying->destination;
+
+    table->present[copying->kind] = (uint16_t)(table->present[copying->kind] + copying->run);
+    table->used = (uint16_t)(table->used + copying->run);
+    copying->kind = next_kind;
+    copying->run = 0;
 }
 
 /* A pinned page stays the pinner's alone: the copy gets a frame of its own, and may write it. */
@@ -25,61 +36,64 @@ static entry_t copy_pinned(struct ram *ram, entry_t entry)
     pfn_t pfn = frame_take(ram, FRAME_ANON, PFN_NONE);
 
     frame_copy(ram, pfn, entry_pfn(entry));
+    ram->frames[pfn].count++;
     /* The flags as they are: entry_make() would open a page that no right reaches. */
-    entry_t flags = entry_without(entry & ENTRY_FLAGS_MASK, ENTRY_ACCESSED);
-
-    return ((entry_t)pfn << ENTRY_PFN_SHIFT) | flags;
+    return ((entry_t)pfn << ENTRY_PFN_SHIFT) |
+           entry_without(entry & ENTRY_FLAGS_MASK, ENTRY_ACCESSED);
 }
 
-static ALWAYS_INLINE void copy_special(struct table *destination, uint8_t *to, unsigned slot,
-                                       unsigned entry_bytes, entry_t entry)
+/* Frames of objects, the zero frame, pinned frames: what the copy gets. */
+static entry_t copy_other(const struct copying *copying, struct frame *frame, entry_t entry)
 {
-    stored_entry_put(to, slot, entry_bytes, entry);
-    destination->special++;
-    destination->used++;
-    if (entry_is_swap(entry))
-        destination->swapped++;
+    if (frame->kind == FRAME_ANON)
+        return copy_pinned(copying->ram, entry);
+    frame->count += frame->kind != FRAME_ZERO;
+    return entry_without(entry, ENTRY_ACCESSED | ENTRY_DIRTY);
 }
 
-static ALWAYS_INLINE void copy_entries(struct ram *ram, const struct table *source,
-                                       struct table *destination, unsigned first, unsigned end,
+/* Swap and guard entries go over as they are. */
+static ALWAYS_INLINE void copy_special(const struct copying *copying, unsigned slot, entry_t entry,
                                        unsigned entry_bytes)
 {
-    uint8_t *from = frame_data(ram, source->pfn);
-    uint8_t *to = frame_data(ram, destination->pfn);
-    unsigned present = 0;
-    unsigned anon = 0;
+    stored_entry_put(copying->to, slot, entry_bytes, entry);
+    copying->destination->special++;
+    copying->destination->used++;
+    if (entry_is_swap(entry))
+        copying->destination->swapped++;
+}
 
-    for (unsigned slot = first; slot < end; slot++) {
-        entry_t entry = stored_entry_get(from, slot, entry_bytes);
+static ALWAYS_INLINE void copy_present(struct copying *copying, unsigned slot, entry_t entry,
+                                       unsigned entry_bytes)
+{
+    struct frame *frame = &copying->ram->frames[entry_pfn(entry)];
 
-        if (!entry_is_present(entry)) {
-            if (!entry_is_none(entry))
-                copy_special(destination, to, slot, entry_bytes, entry);
-            continue;
-        }
-        struct frame *frame = &ram->frames[entry_pfn(entry)];
-        entry_t kept = entry;
-        entry_t copy;
-
-        if (frame->pins > 0 && frame->kind == FRAME_ANON) {
-            copy = copy_pinned(ram, entry);
-            frame = &ram->frames[entry_pfn(copy)];
-        } else {
-            copy = copy_present(frame, &kept);
-        }
-        if (kept != entry)
-            stored_entry_put(from, slot, entry_bytes, kept);
-        stored_entry_put(to, slot, entry_bytes, copy);
-        frame->count += frame->kind != FRAME_ZERO;
-        present++;
-        if (frame->kind == FRAME_ANON)
-            anon++;
-        else
-            destination->present[frame->kind]++;
+    if (frame->kind != copying->kind)
+        book_run(copying, frame->kind);
+    copying->run++;
+    if (frame->kind != FRAME_ANON || frame->pins > 0) {
+        stored_entry_put(copying->to, slot, entry_bytes, copy_other(copying, frame, entry));
+        return;
     }
-    destination->present[FRAME_ANON] = (uint16_t)(destination->present[FRAME_ANON] + anon);
-    destination->used = (uint16_t)(destination->used + present);
+    entry_t kept = entry_without(entry, ENTRY_WRITE | ENTRY_EXCLUSIVE);
+
+    if (kept != entry)
+        stored_entry_put(copying->from, slot, entry_bytes, kept);
+    stored_entry_put(copying->to, slot, entry_bytes, entry_without(kept, ENTRY_ACCESSED));
+    frame->count++;
+}
+
+static ALWAYS_INLINE void copy_entries(struct copying copying, unsigned first, unsigned end,
+                                       unsigned entry_bytes)
+{
+    for (unsigned slot = first; slot < end; slot++) {
+        entry_t entry = stored_entry_get(copying.from, slot, entry_bytes);
+
+        if (entry_is_present(entry))
+            copy_present(&copying, slot, entry, entry_bytes);
+        else if (!entry_is_none(entry))
+            copy_special(&copying, slot, entry, entry_bytes);
+    }
+    book_run(&copying, FRAME_ANON);
 }
 
 static void widen_used(struct table *table, unsigned first, unsigned end)
@@ -103,10 +117,16 @@ void table_copy(struct ram *ram, struct table *source, struct table *destination
         return;
     unsigned before = destination->used;
 
+    struct copying copying = {.ram = ram,
+                              .destination = destination,
+                              .from = frame_data(ram, source->pfn),
+                              .to = frame_data(ram, destination->pfn),
+                              .kind = FRAME_ANON};
+
     if (ram->geometry->entry_bytes == sizeof(uint32_t))
-        copy_entries(ram, source, destination, from, to, sizeof(uint32_t));
+        copy_entries(copying, from, to, sizeof(uint32_t));
     else
-        copy_entries(ram, source, destination, from, to, sizeof(uint64_t));
+        copy_entries(copying, from, to, sizeof(uint64_t));
     widen_used(destination, from, to);
     if (ram->rmap != NULL)
         ram->rmap->add(ram->rmap_context, destination, from, to);
