@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The least that copying a page-table entry can cost: the loop that a copied fork is held against. */
+/*
+ * The least that copying a page-table entry can cost: the loop that a copied fork is held against.
+ */
 #ifndef FORKLAB_DEMO_BARE_LOOP_H
 #define FORKLAB_DEMO_BARE_LOOP_H
 

@@ -233,7 +233,10 @@ static void explain_cell(const struct experiment *experiment, const struct cell 
 
 /* --- what the post leaves open --- */
 
-/* What one more copied entry costs a kernel, between the two sizes; 0 if unknown or none is copied. */
+/*
+ * What one more copied entry costs a kernel, between the two sizes; 0 if unknown or none is
+ * copied.
+ */
 static double entry_ns(const struct experiment *experiment, enum fork_memory memory, size_t column,
                        uint64_t least_bytes, uint64_t most_bytes)
 {

@@ -2,7 +2,8 @@
 /*
  * exec in two halves, so that a failing one keeps the old program.
  *
- *   prepare   makes a new address space with the program's segments mapped from their file; can fail
+ *   prepare   makes a new address space with the program's segments mapped from their file; can
+ *             fail
  *   commit    the point of no return: the old address space goes, its frames and its window become
  *             free for the new one, and the arguments are put on the new stack
  */

@@ -55,18 +55,12 @@ static void add_vma(const struct fork *fork, struct span *span, const struct vma
     span->any_not_shared |= (vma->flags & VMA_NOT_SHARED) != 0;
 }
 
-/* Looks at the span of a leaf table. Most spans lie within the VMA that the last one lay in. */
-static const struct span *look_at_span(struct fork *fork, va_t va)
+/* Notes what lies in the span of a leaf table. */
+static void look_at_span(struct fork *fork, va_t va)
 {
     va_t start = round_down(va, fork->span_bytes);
     va_t end = start + fork->span_bytes;
-    struct vma *last = fork->span.first;
 
-    if (last != NULL && last->start <= fork->span.start && end <= last->end) {
-        fork->span.start = start;
-        fork->span.end = end;
-        return &fork->span;
-    }
     fork->span = (struct span){.start = start, .end = end, .first = vma_find(fork->parent, start)};
     for (const struct vma *vma = fork->span.first; vma != NULL && vma->start < end;
          vma = vma_next(vma)) {
@@ -74,10 +68,11 @@ static const struct span *look_at_span(struct fork *fork, va_t va)
         if (vma->end >= end)
             break;
     }
-    return &fork->span;
 }
 
-/* The mark of a pin is sticky: whether a pinned frame is still there is looked up when it is set. */
+/*
+ * The mark of a pin is sticky: whether a pinned frame is still there is looked up when it is set.
+ */
 static bool holds_pin(const struct ram *ram, const struct table *table)
 {
     if (!table->may_hold_pin)
@@ -145,10 +140,10 @@ static int copy_leaf(struct fork *fork, const struct span *span, const struct pt
     return 0;
 }
 
-static int fork_leaf(void *context, struct pt_tree *tree, const struct pt_leaf *leaf)
+/* One leaf table; its span was just looked at. */
+static int fork_leaf(struct fork *fork, struct pt_tree *tree, const struct pt_leaf *leaf)
 {
-    struct fork *fork = context;
-    const struct span *span = look_at_span(fork, leaf->va);
+    const struct span *span = &fork->span;
 
     if (!span->any_copied) {
         event_count(tree->ram->events, EVENT_TABLE_SKIPPED, 1);
@@ -163,9 +158,71 @@ static int fork_leaf(void *context, struct pt_tree *tree, const struct pt_leaf *
     return 0;
 }
 
+/* How many slots from this one on lie in the VMA that the span just looked at lies in. */
+static unsigned slots_alike(const struct fork *fork, unsigned slot, unsigned end)
+{
+    const struct span *span = &fork->span;
+
+    if (span->first == NULL || span->first->start > span->start)
+        return 0;
+    return (unsigned)min_u64((span->first->end - span->start) / fork->span_bytes, end - slot);
+}
+
+/* Shares a run of tables within one VMA; returns the first slot that it leaves. */
+static unsigned share_run(struct fork *fork, const struct pt_leaves *leaves, unsigned slot,
+                          unsigned end)
+{
+    const struct span *span = &fork->span;
+    struct share_rule rule = {.least_used = fork->kernel->least_shared_entries,
+                              .all_shared = !span->any_private};
+
+    if (fork->kernel->sharing != SHARING_LEAF || span->any_not_shared)
+        return slot;
+    return tables_share(&fork->parent->tree, leaves, slot, end, &fork->child->tree, &fork->cursor,
+                        &rule);
+}
+
+/* Leaves a run of tables out. */
+static unsigned skip_run(const struct fork *fork, const struct pt_leaves *leaves, unsigned slot,
+                         unsigned end)
+{
+    uint64_t skipped = 0;
+
+    for (; slot < end; slot = table_next_used(leaves->parent, slot + 1, end))
+        skipped++;
+    event_count(fork->parent->tree.ram->events, EVENT_TABLE_SKIPPED, skipped);
+    return end;
+}
+
+/* Many tables in one VMA are dealt with at once, the others one by one. */
+static int fork_leaves(void *context, struct pt_tree *tree, const struct pt_leaves *leaves)
+{
+    struct fork *fork = context;
+    unsigned slot = table_next_used(leaves->parent, leaves->first, leaves->end);
+
+    while (slot < leaves->end) {
+        struct pt_leaf leaf;
+
+        pt_leaf_at(tree, leaves, slot, &leaf);
+        look_at_span(fork, leaf.va);
+        unsigned end = slot + slots_alike(fork, slot, leaves->end);
+        unsigned reached = slot;
+
+        if (end > slot)
+            reached = fork->span.any_copied ? share_run(fork, leaves, slot, end)
+                                            : skip_run(fork, leaves, slot, end);
+        int error = reached == slot ? fork_leaf(fork, tree, &leaf) : 0;
+
+        if (error != 0)
+            return error;
+        slot = table_next_used(leaves->parent, reached == slot ? slot + 1 : reached, leaves->end);
+    }
+    return 0;
+}
+
 static int fork_tables(struct fork *fork)
 {
-    static const struct pt_visitor visitor = {.leaf = fork_leaf};
+    static const struct pt_visitor visitor = {.leaves = fork_leaves};
     struct pt_tree *tree = &fork->parent->tree;
     struct ram_need need = {.upper_tables = tree->upper_tables};
     int error = ram_reserve(tree->ram, &need);

@@ -7,9 +7,9 @@
  * emulated one by a subtraction and calls the kernel. If the task is dead, the thread leaves from
  * there through libsigsegv, by a jump back to where it entered user mode.
  *
- * The signal mask is the same inside the handler as outside (no signal is blocked, SIGSEGV neither),
- * so that a jump out of it leaves nothing blocked. Each thread that enters user mode has an
- * alternate stack of ours until it ends, so that a task may fault wherever the stack pointer is.
+ * The signal mask is the same inside the handler as outside (no signal is blocked, SIGSEGV
+ * neither), so that a jump out of it leaves nothing blocked. Each thread that enters user mode has
+ * an alternate stack of ours until it ends, so that a task may fault wherever the stack pointer is.
  *
  * Where the processor does not tell reads from writes, or with FORKLAB_INFER_ACCESS defined, a
  * fault is a read unless the page can be read already. That looks at the window without the

@@ -13,7 +13,8 @@
  *
  * The dispatcher is not thread-safe, so the arena is registered before any user code runs and
  * nothing ever again. The handler is in place from the first bound window of the process to the
- * last; in between, somebody else's handler in its place is an error at the next entry to user mode.
+ * last; in between, somebody else's handler in its place is an error at the next entry to user
+ * mode.
  */
 #ifndef FORKLAB_PAGER_HOST_FAULT_H
 #define FORKLAB_PAGER_HOST_FAULT_H

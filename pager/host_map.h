@@ -22,7 +22,9 @@ int64_t host_mappings(void);
 /* Does the host hold this page in another mapping than the page before it? */
 bool host_map_is_boundary(const struct host_window *window, uint64_t page);
 
-/* The record of a chunk, made if need be, for pages that are about to be mapped; NULL: no memory. */
+/*
+ * The record of a chunk, made if need be, for pages that are about to be mapped; NULL: no memory.
+ */
 struct host_chunk *host_chunk_get(struct host_window *window, uint32_t index);
 
 /* Frees the record if nothing is mapped there after all. */

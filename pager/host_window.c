@@ -162,7 +162,9 @@ static struct page_run widened(const struct host_window *window, const struct pa
     return wide;
 }
 
-/* This must not fail. Where the host has no mapping left, more is narrowed or dropped than asked. */
+/*
+ * This must not fail. Where the host has no mapping left, more is narrowed or dropped than asked.
+ */
 static void narrow_run(struct host_window *window, const struct page_run *run,
                        enum host_access access)
 {

@@ -7,8 +7,8 @@
  *                     finds each from both of its ends
  *   vmas-merged       no two neighbours that could be one VMA
  *   object-lists      an object's list holds just the VMAs that map it
- *   entries-covered   every entry lies in a VMA of each address space that has the table, is no more
- *                     permissive than the VMA, and maps the right kind of frame
+ *   entries-covered   every entry lies in a VMA of each address space that has the table, is no
+ *                     more permissive than the VMA, and maps the right kind of frame
  *   same-layout       clipped to its span, all address spaces attached to a shared table have the
  *                     same VMAs
  *   upper-read-only   a shared table with a private VMA in its span stands behind a read-only entry

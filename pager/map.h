@@ -33,7 +33,9 @@ int sys_mmap(struct task *task, const struct map_request *request, va_t *address
 int sys_munmap(struct task *task, va_t start, uint64_t bytes);
 int sys_mprotect(struct task *task, va_t start, uint64_t bytes, uint32_t protection);
 
-/* Moves the break; returns it, unchanged when the wish cannot be met; 0 of a task that has ended. */
+/*
+ * Moves the break; returns it, unchanged when the wish cannot be met; 0 of a task that has ended.
+ */
 va_t sys_brk(struct task *task, va_t heap_end);
 
 /* The same with the lock held. */

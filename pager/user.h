@@ -25,13 +25,15 @@ struct forklab_user {
 };
 
 /*
- * Copies `bytes` between `buffer` and emulated memory at `va`, page by page, faulting as a load or a
- * store would. Kills the task if it may not.
+ * Copies `bytes` between `buffer` and emulated memory at `va`, page by page, faulting as a load or
+ * a store would. Kills the task if it may not.
  */
 void forklab_access_slow(struct forklab_user *user, uint64_t va, void *buffer, size_t bytes,
                          bool write);
 
-/* Every accessor's check: is the whole access within the window? The window ends in a guard page. */
+/*
+ * Every accessor's check: is the whole access within the window? The window ends in a guard page.
+ */
 static inline bool forklab_is_direct(const struct forklab_user *user, uint64_t va)
 {
     return va < user->limit;

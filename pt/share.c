@@ -151,7 +151,9 @@ static void note_upper(void *context, struct pt_tree *tree, const struct table *
         *found = table;
 }
 
-/* The table in the child's tree that leaf tables near `leaf` hang from, made where it is missing. */
+/*
+ * The table in the child's tree that leaf tables near `leaf` hang from, made where it is missing.
+ */
 static const struct table *child_parent(struct pt_tree *child, const struct pt_leaf *leaf,
                                         struct share_cursor *cursor)
 {
@@ -177,6 +179,24 @@ void table_share(struct pt_tree *parent, const struct pt_leaf *leaf, struct pt_t
     event_count(parent->ram->events, EVENT_TABLE_SHARED, 1);
 }
 
+unsigned tables_share(struct pt_tree *parent, const struct pt_leaves *leaves, unsigned first,
+                      unsigned end, struct pt_tree *child, struct share_cursor *cursor,
+                      const struct share_rule *rule)
+{
+    struct pt_leaf leaf;
+    uint32_t before = child->leaf_tables;
+
+    first = table_next_used(leaves->parent, first, end);
+    if (first == end)
+        return end;
+    pt_leaf_at(parent, leaves, first, &leaf);
+    unsigned reached = tree_hook_shared(child, leaves->parent, child_parent(child, &leaf, cursor),
+                                        first, end, rule->least_used, rule->all_shared);
+
+    event_count(parent->ram->events, EVENT_TABLE_SHARED, child->leaf_tables - before);
+    return reached;
+}
+
 struct table *table_for_copy(struct pt_tree *child, const struct pt_leaf *leaf,
                              struct share_cursor *cursor)
 {
@@ -200,10 +220,15 @@ void table_drop(struct pt_tree *tree, const struct table *parent, unsigned slot)
     table_give(ram, table);
 }
 
-static int drop_leaf(void *context, struct pt_tree *tree, const struct pt_leaf *leaf)
+static int drop_leaves(void *context, struct pt_tree *tree, const struct pt_leaves *leaves)
 {
+    unsigned slot = table_next_used(leaves->parent, leaves->first, leaves->end);
+
     (void)context;
-    table_drop(tree, leaf->parent, leaf->parent_slot);
+    while (slot < leaves->end) {
+        table_drop(tree, leaves->parent, slot);
+        slot = table_next_used(leaves->parent, slot + 1, leaves->end);
+    }
     return 0;
 }
 
@@ -221,7 +246,7 @@ void tree_free_empty_upper(void *context, struct pt_tree *tree, const struct tab
 
 void tree_drop_range(struct pt_tree *tree, va_t start, va_t end)
 {
-    static const struct pt_visitor visitor = {.leaf = drop_leaf, .left = tree_free_empty_upper};
+    static const struct pt_visitor visitor = {.leaves = drop_leaves, .left = tree_free_empty_upper};
 
     pt_walk(tree, start, end, &visitor, NULL);
 }

@@ -8,8 +8,8 @@
  *
  *   split       one tree gets its own copy. Private writable entries become read-only in BOTH
  *               tables, whatever the count, before the entry above is switched with one store
- *   take back   the last sharer keeps the table: the entry above becomes writable. That is safe only
- *               because of that "both"
+ *   take back   the last sharer keeps the table: the entry above becomes writable. That is safe
+ *               only because of that "both"
  *   drop        one tree gives up its reference; the last one releases what the table holds
  *
  * The two doors, and there is no third:
@@ -49,6 +49,12 @@ struct share_cursor {
     const struct table *to;
 };
 
+/* What fork asks of many tables at once. */
+struct share_rule {
+    unsigned least_used; /* a table with fewer entries is not worth it */
+    bool all_shared;     /* every mapping of the spans is MAP_SHARED */
+};
+
 /*
  * Shares the table found at `leaf` with `child`, in whose tree the slot is empty. The entry above
  * becomes read-only in both trees unless `all_shared` (every mapping of the span is MAP_SHARED).
@@ -56,6 +62,15 @@ struct share_cursor {
  */
 void table_share(struct pt_tree *parent, const struct pt_leaf *leaf, struct pt_tree *child,
                  struct share_cursor *cursor, bool all_shared);
+
+/*
+ * Shares the leaf tables in used slots of [first, end), whose spans lie in one mapping, up to the
+ * first that has fewer than `least_used` entries or may hold a pinned private frame: returns its
+ * slot, or `end`. Otherwise as table_share().
+ */
+unsigned tables_share(struct pt_tree *parent, const struct pt_leaves *leaves, unsigned first,
+                      unsigned end, struct pt_tree *child, struct share_cursor *cursor,
+                      const struct share_rule *rule);
 
 /* An empty leaf table at the place of `leaf` in the child's tree, for fork's copies. Reserved. */
 struct table *table_for_copy(struct pt_tree *child, const struct pt_leaf *leaf,
@@ -68,7 +83,9 @@ void table_drop(struct pt_tree *tree, const struct table *parent, unsigned slot)
 void tree_free_empty_upper(void *context, struct pt_tree *tree, const struct table *table,
                            const struct table *parent, unsigned parent_slot);
 
-/* Drops every leaf table in [start, end), which covers whole spans, and frees empty upper tables. */
+/*
+ * Drops every leaf table in [start, end), which covers whole spans, and frees empty upper tables.
+ */
 void tree_drop_range(struct pt_tree *tree, va_t start, va_t end);
 
 /* Drops everything, the root too. What windows let through was revoked before. */

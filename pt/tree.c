@@ -2,8 +2,8 @@
 /*
  * Hanging tables into trees, and the lists of attachments.
  *
- * The list of a leaf table's parents runs through arrays of those parents (struct table_upper), at the slot
- * that they all share. The oldest attachment stays at the head.
+ * The list of a leaf table's parents runs through arrays of those parents (struct table_upper), at
+ * the slot that they all share. The oldest attachment stays at the head.
  */
 #include "pt/tree.h"
 
@@ -80,6 +80,42 @@ void tree_hook(struct pt_tree *tree, const struct table *parent, unsigned slot, 
         tree->leaf_tables++;
     else
         tree->upper_tables++;
+}
+
+static void use_slot(struct table *upper, unsigned slot)
+{
+    upper->upper->used[slot / 64] |= (uint64_t)1 << slot % 64;
+    upper->present[FRAME_TABLE] = ++upper->used;
+}
+
+/* Fork's inner loop: what it does for each leaf table is all that sharing costs. */
+unsigned tree_hook_shared(struct pt_tree *tree, const struct table *from, const struct table *to,
+                          unsigned first, unsigned end, unsigned least_used, bool writable)
+{
+    struct ram *ram = tree->ram;
+    struct table *upper = own_upper(ram, to);
+    uint8_t *entries_from = frame_data(ram, from->pfn);
+    uint8_t *entries_to = frame_data(ram, to->pfn);
+    unsigned entry_bytes = tree->geometry->entry_bytes;
+    unsigned slot = table_next_used(from, first, end);
+
+    while (slot < end) {
+        entry_t entry = stored_entry_get(entries_from, slot, entry_bytes);
+        struct table *child = table_of_frame(ram, entry_pfn(entry));
+
+        if (child->used < least_used || child->may_hold_pin)
+            break;
+        if (!writable && entry_is_writable(entry)) {
+            entry = entry_without(entry, ENTRY_WRITE);
+            stored_entry_put(entries_from, slot, entry_bytes, entry);
+        }
+        attach(ram, child, upper, slot);
+        stored_entry_put(entries_to, slot, entry_bytes, entry);
+        use_slot(upper, slot);
+        tree->leaf_tables++;
+        slot = table_next_used(from, slot + 1, end);
+    }
+    return slot;
 }
 
 void tree_unhook(struct pt_tree *tree, const struct table *parent, unsigned slot)

@@ -32,6 +32,15 @@ static inline uint32_t tree_upper_need(const struct geometry *geometry)
 void tree_hook(struct pt_tree *tree, const struct table *parent, unsigned slot, struct table *child,
                bool writable);
 
+/*
+ * Hangs the leaf tables in used slots of [first, end) of `from`, a table of another tree, into the
+ * same slots of `to` as well, up to the first table that has fewer than `least_used` entries or may
+ * hold a pinned frame: returns its slot, or `end`. In both parents the entries become read-only
+ * unless `writable`.
+ */
+unsigned tree_hook_shared(struct pt_tree *tree, const struct table *from, const struct table *to,
+                          unsigned first, unsigned end, unsigned least_used, bool writable);
+
 /* Empties the slot above a table. Whose the table then is, the caller knows. */
 void tree_unhook(struct pt_tree *tree, const struct table *parent, unsigned slot);
 

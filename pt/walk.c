@@ -122,6 +122,27 @@ static int visit_leaves(const struct walk *walk, const struct place *place)
     return 0;
 }
 
+/* The visitor goes over the slots itself. */
+static int visit_all_leaves(const struct walk *walk, const struct place *place)
+{
+    struct slots slots = slots_of(walk, place);
+    struct pt_leaves leaves = {.parent = place->table,
+                               .first = slots.slot,
+                               .end = slots.end,
+                               .upper_writable = place->writable,
+                               .base = slots.base,
+                               .start = place->start,
+                               .past = place->end};
+
+    return walk->visitor->leaves(walk->context, walk->tree, &leaves);
+}
+
+static int visit_below(const struct walk *walk, const struct place *place)
+{
+    return walk->visitor->leaves != NULL ? visit_all_leaves(walk, place)
+                                         : visit_leaves(walk, place);
+}
+
 static int walk_table(const struct walk *walk, const struct place *place);
 
 static int visit_tables(const struct walk *walk, const struct place *place)
@@ -148,7 +169,7 @@ static int visit_tables(const struct walk *walk, const struct place *place)
 
 static int walk_table(const struct walk *walk, const struct place *place)
 {
-    int result = place->level == 1 ? visit_leaves(walk, place) : visit_tables(walk, place);
+    int result = place->level == 1 ? visit_below(walk, place) : visit_tables(walk, place);
 
     if (result == 0 && walk->visitor->left != NULL)
         walk->visitor->left(walk->context, walk->tree, place->table, place->parent,
@@ -186,6 +207,7 @@ static bool is_within_span(const struct walk *walk, va_t start, va_t end)
     const struct geometry *geometry = walk->tree->geometry;
 
     return walk->visitor->absent == NULL && walk->visitor->left == NULL &&
+           walk->visitor->leaves == NULL &&
            geometry_span_start(geometry, start) == geometry_span_start(geometry, end - 1);
 }
 
@@ -217,6 +239,20 @@ int pt_walk_const(const struct pt_tree *tree, va_t start, va_t end,
 {
     assert(visitor->absent == NULL);
     return pt_walk((struct pt_tree *)tree, start, end, visitor, context);
+}
+
+void pt_leaf_at(const struct pt_tree *tree, const struct pt_leaves *leaves, unsigned slot,
+                struct pt_leaf *leaf)
+{
+    const struct walk walk = {.tree = (struct pt_tree *)(uintptr_t)tree};
+    const struct place place = {.table = leaves->parent, .writable = leaves->upper_writable};
+    uint64_t coverage_bytes = geometry_span_bytes(tree->geometry);
+    va_t base = leaves->base + slot * coverage_bytes;
+
+    leaf->va = max_u64(leaves->start, base);
+    leaf->parent_slot = slot;
+    describe_leaf(&walk, &place, min_u64(leaves->past, base + coverage_bytes),
+                  table_entry(tree->ram, leaves->parent, slot), leaf);
 }
 
 static int note_leaf(void *context, struct pt_tree *tree, const struct pt_leaf *leaf)

@@ -178,7 +178,9 @@ static void test_machines_share_the_budget(void **state)
     fake_space_release(&spaces[1]);
     assert_int_equal(host_mappings(), 2 * SCATTERED_MAPPINGS);
     store_and_load(&spaces[2], 3);
-    /* The first machine's free slot was flushed; its bound window and a few protected pages stay. */
+    /*
+     * The first machine's free slot was flushed; its bound window and a few protected pages stay.
+     */
     assert_true(host_mappings() >= SCATTERED_MAPPINGS);
     assert_true(host_mappings() <= SCATTERED_MAPPINGS + 16);
     store_and_load(&spaces[1], 4);

@@ -165,7 +165,9 @@ static void check_step(struct random_test *test, bool grows)
     assert_count_is_exact();
 }
 
-/* A fault, resolved: maps the page if need be, by chance to a frame that continues a neighbour's. */
+/*
+ * A fault, resolved: maps the page if need be, by chance to a frame that continues a neighbour's.
+ */
 static void step_install(struct random_test *test, uint64_t page)
 {
     struct fake_space *space = &test->space;

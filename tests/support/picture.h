@@ -18,7 +18,9 @@ struct picture {
     char text[2048];
 };
 
-/* Draws `pages` pages from `va` on, which lie in one span, in each tree; names[i] names trees[i]. */
+/*
+ * Draws `pages` pages from `va` on, which lie in one span, in each tree; names[i] names trees[i].
+ */
 struct picture picture_of(const struct pt_tree *const trees[], const char *names, va_t va,
                           unsigned pages);
 

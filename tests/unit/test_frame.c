@@ -70,7 +70,9 @@ static void test_oldest_first(void **state)
     fixture_destroy(&fixture);
 }
 
-/* A hint is followed at the head, in the middle, at the tail, and at the edge of what was in use. */
+/*
+ * A hint is followed at the head, in the middle, at the tail, and at the edge of what was in use.
+ */
 static void test_hints(void **state)
 {
     (void)state;

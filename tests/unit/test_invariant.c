@@ -12,7 +12,9 @@
 
 enum { FRAMES = 64 };
 
-/* Two trees that share a table: anonymous page, the zero frame, swap, an object's page; and more. */
+/*
+ * Two trees that share a table: anonymous page, the zero frame, swap, an object's page; and more.
+ */
 struct scene {
     struct ram_fixture fixture;
     struct pt_tree parent;

@@ -142,7 +142,9 @@ static void do_clear(struct world *world, unsigned tree, unsigned span, unsigned
     world->model[tree].pages[span][page] = (struct model_page){.pin = PFN_NONE};
 }
 
-/* An absent entry of a table gets the zero frame, for all that share it: nothing reads otherwise. */
+/*
+ * An absent entry of a table gets the zero frame, for all that share it: nothing reads otherwise.
+ */
 static void do_zero_fill(struct world *world, unsigned tree, unsigned span, unsigned page)
 {
     struct ram *ram = &world->fixture.ram;
