@@ -261,8 +261,10 @@ static void explain_entries(const struct experiment *experiment, enum fork_memor
 
     for (size_t i = 0; i < experiment->column_count && bare_ns > 0; i++) {
         const struct kernel *kernel = kernel_of_column(experiment->columns[i]);
-        double entry =
-            kernel != NULL ? entry_ns(experiment, memory, i, least_bytes, most_bytes) : 0;
+
+        if (kernel == NULL)
+            continue;
+        double entry = entry_ns(experiment, memory, i, least_bytes, most_bytes);
 
         if (entry <= 0)
             continue;

@@ -112,21 +112,6 @@ int table_for_one(struct pt_tree *tree, va_t va, const struct ram_need *more, st
     return 0;
 }
 
-static int one_of_range(void *context, struct pt_tree *tree, const struct pt_leaf *leaf)
-{
-    struct table *table;
-
-    (void)context;
-    return table_for_one_at(tree, leaf, NULL, &table);
-}
-
-int tables_for_one(struct pt_tree *tree, va_t start, va_t end)
-{
-    static const struct pt_visitor visitor = {.leaf = one_of_range};
-
-    return pt_walk(tree, start, end, &visitor, NULL);
-}
-
 struct table *table_for_all(const struct ram *ram, const struct table *table)
 {
     return table_of_frame(ram, table->pfn);

@@ -34,9 +34,6 @@ int table_for_one(struct pt_tree *tree, va_t va, const struct ram_need *more, st
 int table_for_one_at(struct pt_tree *tree, const struct pt_leaf *leaf, const struct ram_need *more,
                      struct table **table);
 
-/* The same for every leaf table that exists in [start, end): -ENOMEM before any entry changed. */
-int tables_for_one(struct pt_tree *tree, va_t start, va_t end);
-
 /* A table whose change is meant for all that share it. */
 struct table *table_for_all(const struct ram *ram, const struct table *table);
 

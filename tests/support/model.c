@@ -74,9 +74,8 @@ void space_copy(struct model_space *space, const struct model_space *from)
     *space = *from;
     space->capacity = from->count + 1;
     space->pages = must(malloc(space->capacity * sizeof(*space->pages)));
-    if (from->count > 0)
-        memcpy(space->pages, from->pages, from->count * sizeof(*space->pages));
-    for (size_t i = 0; i < space->count; i++) {
+    for (size_t i = 0; i < from->count; i++) {
+        space->pages[i] = from->pages[i];
         if (space->pages[i].own != NULL)
             space->pages[i].own = block_copy(space->pages[i].own->bytes);
     }

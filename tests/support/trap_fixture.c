@@ -179,6 +179,7 @@ struct task *trap_fork(struct trap *trap, struct task *parent, char name)
 
 void trap_exit(struct trap *trap, struct task *task)
 {
+    /* cppcheck-suppress ctunullpointer ; no caller hands over a task that it has not got */
     struct task *parent = task->parent;
     struct task_status status = {0};
 

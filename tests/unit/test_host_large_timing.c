@@ -65,7 +65,7 @@ static void look(struct pass *pass, uint32_t number)
 /* The word of a page that is written and read. */
 static va_t word_of(uint32_t page)
 {
-    return REGION + page * PAGE_BYTES + page % 500 * 8;
+    return REGION + page * PAGE_BYTES + (va_t)(page % 500) * 8;
 }
 
 static void perform(struct forklab_user *user, void *argument)

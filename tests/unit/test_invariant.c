@@ -113,7 +113,7 @@ static void test_frames_conserved(void **state)
     struct frame *frames = ram->frames;
     pfn_t pooled = ram->leaf_pool.head;
 
-    BREAK(ram->watermark, FRAMES, name, "watermark %u, table floor %u of 64 frames", FRAMES,
+    BREAK(ram->watermark, FRAMES, name, "watermark %d, table floor %u of 64 frames", FRAMES,
           ram->table_floor);
     BREAK(ram->table_floor, FRAMES + 1, name, "watermark %u, table floor 65 of 64 frames",
           ram->watermark);

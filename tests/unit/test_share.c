@@ -352,11 +352,6 @@ static int do_split(struct family *family)
     return table_for_one(&family->trees[1], family->va, NULL, &table);
 }
 
-static int do_split_range(struct family *family)
-{
-    return tables_for_one(&family->trees[1], 0, family->trees[1].geometry->user_end);
-}
-
 static int do_make(struct family *family)
 {
     struct table *table;
@@ -384,7 +379,6 @@ static int do_copy(struct family *family)
 static void check_refusals(const struct geometry *geometry)
 {
     check_refused(geometry, do_split);
-    check_refused(geometry, do_split_range);
     check_refused(geometry, do_make);
     check_refused(geometry, do_write);
     check_refused(geometry, do_share);

@@ -48,48 +48,8 @@ static void assert_span(const struct pair *pair, unsigned span, const char *expe
 
 static const char whole[] = "P: T1x2 r- | f1x1 rwADX\n"
                             "C: T1x2 r- | f1x1 rwADX\n";
-static const char parted[] = "P: T1x1 r- | f1x2 r-AD\n"
-                             "C: T2x1 rw | f1x2 r-D\n";
 static const char dropped[] = "P: T1x1 r- | f1x1 rwADX\n"
                               "C: no table\n";
-
-/*
- * P67: every table of the range, the middle one too, and none beside it. The range begins with the
- * last page of a span and ends with the first of another.
- */
-static void check_tables_for_one(const struct geometry *geometry)
-{
-    for (unsigned first = 1; first < SPANS; first++) {
-        for (unsigned last = first + 1; last <= SPANS; last++) {
-            struct pair pair;
-
-            pair_begin(&pair, geometry);
-            assert_int_equal(tables_for_one(&pair.child, (first + 1) * pair.span_bytes - PAGE_BYTES,
-                                            last * pair.span_bytes + PAGE_BYTES),
-                             0);
-            fixture_check(&pair.fixture);
-            for (unsigned span = 1; span <= SPANS; span++)
-                assert_span(&pair, span, span >= first && span <= last ? parted : whole);
-            pair_end(&pair);
-        }
-    }
-}
-
-/* Between spans where there is no table, none is made. */
-static void check_tables_for_one_makes_none(const struct geometry *geometry)
-{
-    struct pair pair;
-
-    pair_begin(&pair, geometry);
-    assert_int_equal(tables_for_one(&pair.child, 0, pair.span_bytes), 0);
-    assert_int_equal(pair.child.leaf_tables, SPANS);
-    assert_int_equal(tables_for_one(&pair.child, 0, geometry->user_end), 0);
-    assert_int_equal(pair.child.leaf_tables, SPANS);
-    fixture_check(&pair.fixture);
-    for (unsigned span = 1; span <= SPANS; span++)
-        assert_span(&pair, span, parted);
-    pair_end(&pair);
-}
 
 static void check_drop_range(const struct geometry *geometry)
 {
@@ -251,8 +211,6 @@ static void check_for_each_tree(const struct geometry *geometry)
     }
 }
 
-IN_EVERY_GEOMETRY(tables_for_one)
-IN_EVERY_GEOMETRY(tables_for_one_makes_none)
 IN_EVERY_GEOMETRY(drop_range)
 IN_EVERY_GEOMETRY(cursor)
 IN_EVERY_GEOMETRY(many_sharers)
@@ -261,9 +219,10 @@ IN_EVERY_GEOMETRY(for_each_tree)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tables_for_one), cmocka_unit_test(test_tables_for_one_makes_none),
-        cmocka_unit_test(test_drop_range),     cmocka_unit_test(test_cursor),
-        cmocka_unit_test(test_many_sharers),   cmocka_unit_test(test_for_each_tree),
+        cmocka_unit_test(test_drop_range),
+        cmocka_unit_test(test_cursor),
+        cmocka_unit_test(test_many_sharers),
+        cmocka_unit_test(test_for_each_tree),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

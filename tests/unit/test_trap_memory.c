@@ -5,6 +5,7 @@
  * until then nothing may have changed that anybody can see.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/support/trap_fixture.h"
@@ -76,9 +77,9 @@ static void p06_refused(struct trap *trap, operation *operate, const char *after
     for (unsigned page = 0; page < 3; page++)
         trap_write(trap, parent, trap_page(trap, page), (char)('u' + page));
     assert_memory_equal(after, "P:abc C:", 8);
-    char now[TRAP_TEXT_BYTES] = "P:uvw C:";
+    char now[TRAP_TEXT_BYTES];
 
-    strcpy(now + strlen(now), after + strlen("P:abc C:"));
+    (void)snprintf(now, sizeof(now), "P:uvw C:%s", after + strlen("P:abc C:"));
     trap_expect_loads(trap, trap->base, 3, now);
 }
 
