@@ -48,6 +48,22 @@ static int on_leaf(void *context, struct pt_tree *tree, const struct pt_leaf *le
     return ++visits->leaves == visits->stop_at ? 42 : 0;
 }
 
+/* The same visits by a visitor that is given all leaves of a table at once. */
+static int on_leaves(void *context, struct pt_tree *tree, const struct pt_leaves *leaves)
+{
+    unsigned slot = table_next_used(leaves->parent, leaves->first, leaves->end);
+    int result = 0;
+
+    for (; slot < leaves->end && result == 0;
+         slot = table_next_used(leaves->parent, slot + 1, leaves->end)) {
+        struct pt_leaf leaf;
+
+        pt_leaf_at(tree, leaves, slot, &leaf);
+        result = on_leaf(context, tree, &leaf);
+    }
+    return result;
+}
+
 static struct table *on_absent(void *context, struct pt_tree *tree, unsigned level)
 {
     struct visits *visits = context;
@@ -72,6 +88,7 @@ static void on_left(void *context, struct pt_tree *tree, const struct table *tab
 
 static const struct pt_visitor all_hooks = {.leaf = on_leaf, .absent = on_absent, .left = on_left};
 static const struct pt_visitor no_absent = {.leaf = on_leaf, .left = on_left};
+static const struct pt_visitor all_at_once = {.leaves = on_leaves, .left = on_left};
 static const struct pt_visitor leaf_only = {.leaf = on_leaf};
 static const struct pt_visitor absent_only = {.absent = on_absent};
 static const struct pt_visitor left_only = {.left = on_left};
@@ -125,6 +142,8 @@ static void check_leaves(const struct geometry *geometry)
     assert_int_equal(walk(&scene, PAGE_BYTES, span + 2 * PAGE_BYTES, &no_absent), 0);
     note(&expected, "leaf 1000 [1,%u)\nleaf %llx [0,2)\n", slots, (unsigned long long)span);
     add_left(&expected, geometry, 1);
+    assert_string_equal(scene.visits.text, expected.text);
+    assert_int_equal(walk(&scene, PAGE_BYTES, span + 2 * PAGE_BYTES, &all_at_once), 0);
     assert_string_equal(scene.visits.text, expected.text);
     /* Hooks that are not there are not called; the others are, all the same. */
     walk(&scene, 0, geometry->user_end, &nothing);
@@ -337,6 +356,10 @@ static void compare_all_ranges(struct scene *scene, unsigned tables)
             if (strcmp(scene->visits.text, expected.text) != 0)
                 fail_msg("tables %04x, pages [%u,%u), no absent:\n%sand not\n%s", tables, first,
                          end, scene->visits.text, expected.text);
+            walk(scene, first * PAGE_BYTES, end * PAGE_BYTES, &all_at_once);
+            if (strcmp(scene->visits.text, expected.text) != 0)
+                fail_msg("tables %04x, pages [%u,%u), at once:\n%sand not\n%s", tables, first, end,
+                         scene->visits.text, expected.text);
         }
     }
 }
