@@ -113,7 +113,8 @@ static void print_legend(void)
          "copies\n"
          "absent entry  of a shared table, read: filled in place for all, or the table is split "
          "first\n"
-         "seed          the post that a kernel's figures come from");
+         "seed          the post that a kernel's figures come from: 004 is McCracken's of October "
+         "2002");
 }
 
 /* --- JSON --- */

@@ -155,7 +155,7 @@ static int load_own(struct parent *parent, const struct report *report)
 
     if (path == NULL)
         return -ENOENT;
-    int error = file_open_to_read(parent->machine, path, &parent->own.file);
+    int error = file_open(parent->machine, path, &parent->own.file);
 
     if (error == 0)
         error = load_program(parent->task, &parent->own, path, report);
@@ -173,7 +173,7 @@ static int load_childs(struct parent *parent, const char *path, const struct rep
     parent->child = parent->own;
     if (path == NULL)
         return 0;
-    int error = file_open_to_read(parent->machine, path, &parent->child.file);
+    int error = file_open(parent->machine, path, &parent->child.file);
 
     if (error == -ENODEV)
         return fail(report, error, "%s: no regular file; a static ELF executable is needed", path);

@@ -105,8 +105,8 @@ static int build_mm(struct machine *machine, struct object *file, struct mm **mm
 }
 
 /*
- * Lays the words out for a stack that will end at `stack_end`, as at process entry on Linux: the
- * count, then pointers ended by 0, then the strings.
+ * Lays the words out for a stack that will end at `stack_end`: the count, then pointers ended by 0,
+ * then the strings. There is no environment.
  */
 static int lay_out_arguments(const char *const arguments[], va_t stack_end,
                              struct exec_arguments *out)
@@ -122,10 +122,10 @@ static int lay_out_arguments(const char *const arguments[], va_t stack_end,
     if (out->bytes > sizeof(out->data))
         return -E2BIG;
     memset(out->data, 0, out->bytes);
-    uint64_t words[1] = {out->count};
+    uint64_t count = out->count;
     size_t place = pointers_bytes;
 
-    memcpy(out->data, words, sizeof(words[0]));
+    memcpy(out->data, &count, sizeof(count));
     for (size_t i = 0; i < out->count; i++) {
         size_t length = strlen(arguments[i]) + 1;
         uint64_t pointer = stack_end - out->bytes + place;
@@ -137,6 +137,17 @@ static int lay_out_arguments(const char *const arguments[], va_t stack_end,
     return 0;
 }
 
+/* The one page that is filled after the point of no return; until then memory only becomes free. */
+static int reserve_stack_page(struct machine *machine)
+{
+    struct ram_need need = {.frames = 1,
+                            .leaf_tables = 1,
+                            .upper_tables = tree_upper_need(machine->ram.geometry),
+                            .mappings = 1};
+
+    return ram_reserve(&machine->ram, &need);
+}
+
 int exec_prepare_locked(struct machine *machine, struct object *file, const char *const arguments[],
                         struct exec_plan *plan, char *problem, size_t problem_bytes)
 {
@@ -145,6 +156,8 @@ int exec_prepare_locked(struct machine *machine, struct object *file, const char
     if (error != 0)
         return error;
     error = lay_out_arguments(arguments, plan->mm->user_end, &plan->arguments);
+    if (error == 0)
+        error = reserve_stack_page(machine);
     if (error != 0)
         mm_destroy(plan->mm);
     return error;

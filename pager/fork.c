@@ -287,8 +287,10 @@ static int fork_mm(struct mm *parent, struct mm **child)
 static int fork_locked(struct task *parent, struct task **child)
 {
     struct mm *mm;
-    int error = fork_mm(parent->mm, &mm);
+    int error = pool_reserve(&parent->machine->tasks, 1);
 
+    if (error == 0)
+        error = fork_mm(parent->mm, &mm);
     if (error != 0)
         return error;
     error = task_allocate_locked(parent->machine, mm, parent, child);

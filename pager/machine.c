@@ -107,6 +107,7 @@ int machine_create(struct machine **machine, const struct machine_options *optio
         free_parts(made);
         return error;
     }
+    problem[0] = '\0';
     *machine = made;
     return 0;
 }

@@ -57,17 +57,6 @@ int shm_create(struct machine *machine, uint64_t bytes, struct object **object)
     return error;
 }
 
-/* Opens for reading and writing where that is allowed, else for reading. */
-static int open_descriptor(const char *path, bool *read_only)
-{
-    int file = open(path, O_RDWR | O_CLOEXEC);
-
-    *read_only = file < 0;
-    if (file < 0)
-        file = open(path, O_RDONLY | O_CLOEXEC);
-    return file < 0 ? -errno : file;
-}
-
 /* Makes an object of a descriptor, which it takes over. */
 static int file_adopt(struct machine *machine, int file, bool read_only, struct object **object)
 {
@@ -95,17 +84,10 @@ static int file_adopt(struct machine *machine, int file, bool read_only, struct 
 
 int file_open(struct machine *machine, const char *path, struct object **object)
 {
-    bool read_only;
-    int file = open_descriptor(path, &read_only);
-
-    return file_adopt(machine, file, read_only, object);
-}
-
-int file_open_to_read(struct machine *machine, const char *path, struct object **object)
-{
     int file = open(path, O_RDONLY | O_CLOEXEC);
+    bool read_only = file >= 0 && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0;
 
-    return file_adopt(machine, file < 0 ? -errno : file, true, object);
+    return file_adopt(machine, file < 0 ? -errno : file, read_only, object);
 }
 
 static void object_free(struct machine *machine, struct object *object)

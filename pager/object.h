@@ -38,11 +38,12 @@ struct object {
 /* A shared memory object, one reference: -EINVAL for no bytes, -ENOMEM. Takes the lock. */
 int shm_create(struct machine *machine, uint64_t bytes, struct object **object);
 
-/* Opens a file of the host for mapping, one reference: the host's error. Takes the lock. */
+/*
+ * Opens a file of the host for mapping, one reference: the host's error. It is opened for reading,
+ * so that the host can still execute a program that is open here; whether it may be written decides
+ * whether it can be mapped shared and writable. Takes the lock.
+ */
 int file_open(struct machine *machine, const char *path, struct object **object);
-
-/* The same for reading only, as programs are opened: the host can still execute the file. */
-int file_open_to_read(struct machine *machine, const char *path, struct object **object);
 
 /* Gives up an opener's reference. Takes the lock. */
 void object_close(struct machine *machine, struct object *object);

@@ -38,6 +38,14 @@ static struct session *session_of(struct run *run)
     return (struct session *)(void *)run;
 }
 
+/* The thread's own: which of its nested runs it is in. */
+static _Thread_local struct run *innermost;
+
+bool run_is_innermost(const struct run *run)
+{
+    return run == innermost;
+}
+
 struct task *user_task(struct forklab_user *user)
 {
     return run_of_user(user)->task;
@@ -238,6 +246,9 @@ int task_run(struct task *task, user_function *function, void *argument)
 
     if (error != 0)
         return error;
+    struct run *interrupted = innermost;
+
+    innermost = &session.run;
     for (;;) {
         call_user(&session);
         if (session.run.space != NULL)
@@ -248,6 +259,7 @@ int task_run(struct task *task, user_function *function, void *argument)
         if (error != 0)
             break;
     }
+    innermost = interrupted;
     int ended = release(&session);
 
     return error != 0 ? error : ended;
@@ -274,11 +286,11 @@ int user_exec(struct forklab_user *user, struct object *file, const char *const 
     if (error != 0)
         return error;
     error = exec_prepare_locked(task->machine, file, arguments, &plan, problem, sizeof(problem));
-    machine_unlock(task->machine);
-    if (error != 0)
+    if (error != 0) {
+        machine_unlock(task->machine);
         return error;
+    }
     leave_user_mode(run);
-    machine_lock(task->machine);
     error = exec_commit_locked(task, &plan);
     if (error != 0)
         condemn(task, EVENT_BAD_OOM, task->mm->user_end);

@@ -51,7 +51,13 @@ enum run_verdict run_fault(struct run *run, va_t va, enum access access);
 /* The kernel's entry for an access outside the window: always a bad access. */
 enum run_verdict run_wild_access(struct run *run, va_t va, enum access access);
 
-/* Back to task_run() of a run whose task has ended. */
+/*
+ * Is this the run that its thread is in now, rather than one that a nested run interrupted? Only
+ * that one can be escaped from.
+ */
+bool run_is_innermost(const struct run *run);
+
+/* Back to task_run() of the innermost run of this thread, whose task has ended. */
 _Noreturn void run_escape(struct run *run);
 
 #endif

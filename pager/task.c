@@ -124,6 +124,8 @@ int task_enter_kernel(struct task *task)
     struct run *run = task->run;
 
     machine_unlock(task->machine);
+    if (!run_is_innermost(run))
+        return -EINTR; /* it ends when the run that interrupted it is over */
     run_escape(run);
 }
 
@@ -192,6 +194,11 @@ static int interrupted_wait(struct task *parent)
     return -EINTR;
 }
 
+static bool runs_elsewhere(const struct task *task)
+{
+    return task->state == TASK_RUNNING && !pthread_equal(task->runner, pthread_self());
+}
+
 int sys_wait(struct task *parent, struct task *child, struct task_status *status)
 {
     struct machine *machine = parent->machine;
@@ -202,7 +209,7 @@ int sys_wait(struct task *parent, struct task *child, struct task_status *status
         return error;
     struct task *found = find_child(parent, child);
 
-    while (found != NULL && found->state == TASK_RUNNING) {
+    while (found != NULL && runs_elsewhere(found)) {
         machine_wait_for_child(machine);
         found = find_child(parent, child);
         if (found != NULL && parent->dying)
@@ -211,7 +218,7 @@ int sys_wait(struct task *parent, struct task *child, struct task_status *status
     if (found == NULL)
         error = -ECHILD;
     else if (found->state != TASK_ZOMBIE)
-        error = -EDEADLK;
+        error = -EDEADLK; /* nobody runs it, or this thread does */
     if (error == 0) {
         *status = found->status;
         reap(found);

@@ -70,16 +70,18 @@ int task_exit(struct task *task, int exit_code);
 
 /*
  * wait: reaps a child that has ended, waiting for one that runs on another thread. `child` NULL
- * means any. -ECHILD: there is no such child; -EDEADLK: nobody runs it, so it will never end;
- * -EINTR: the parent was killed meanwhile, on another thread than this one.
+ * means any. -ECHILD: there is no such child; -EDEADLK: nobody but this thread runs it, so waiting
+ * would never end; -EINTR: the parent was killed meanwhile, and this is not the thread, or not the
+ * run, in which it can end. Nobody may end a waiting parent that nobody runs.
  */
 int sys_wait(struct task *parent, struct task *child, struct task_status *status);
 
 /*
  * exec: replaces the address space by the program in an open file, with the argument words on its
- * stack. A failing exec keeps the old one: -ENOEXEC, -E2BIG, -ENOMEM, with one line in `problem`
- * (may be NULL). The file's instructions are not executed. For a task that nobody runs; user code
- * calls user_exec().
+ * stack. A failing exec keeps the old one: -ENOEXEC with one line in `problem` (may be NULL),
+ * -EACCES (not a file), -E2BIG (more than half a page of arguments), -ENOMEM, -EBUSY (somebody runs
+ * the task), -ESRCH. The file's instructions are not executed. For a task that nobody runs; user
+ * code calls user_exec().
  */
 int sys_exec(struct task *task, struct object *file, const char *const arguments[], char *problem,
              size_t problem_bytes);
@@ -103,7 +105,7 @@ int task_allocate_locked(struct machine *machine, struct mm *mm, struct task *pa
 /*
  * A call into the kernel by or for this task: 0 with the machine's lock held, or -ESRCH without it
  * when the task has ended. A task that was killed while it ran ends here, if this is the thread
- * that runs it.
+ * that runs it; -EINTR if a nested run stands in between, which has to end first.
  */
 int task_enter_kernel(struct task *task);
 

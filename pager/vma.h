@@ -23,6 +23,7 @@ struct object;
 #define VMA_SHARED (1u << 3)
 #define VMA_MAY_WRITE (1u << 4)
 #define VMA_GROWS_DOWN (1u << 5)
+/* madvise() and mlock() will set the next three; nothing does yet, but fork heeds them. */
 #define VMA_DONT_FORK (1u << 6)
 #define VMA_WIPE_ON_FORK (1u << 7)
 #define VMA_LOCKED (1u << 8)

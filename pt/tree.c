@@ -109,6 +109,7 @@ unsigned tree_hook_shared(struct pt_tree *tree, const struct table *from, const 
             entry = entry_without(entry, ENTRY_WRITE);
             stored_entry_put(entries_from, slot, entry_bytes, entry);
         }
+        assert(entry_is_none(stored_entry_get(entries_to, slot, entry_bytes)));
         attach(ram, child, upper, slot);
         stored_entry_put(entries_to, slot, entry_bytes, entry);
         use_slot(upper, slot);

@@ -9,7 +9,8 @@
  *           entries of its leaf through a door, or drop the leaf itself
  *   leaves  in place of `leaf`, once for each second-level table: for visitors that do little to
  *           each of many leaf tables. They go over the used slots themselves (table_next_used) and
- *           ask pt_leaf_at() for what they want to know more of
+ *           ask pt_leaf_at() for what they want to know more of; then `absent` is not asked for
+ *           leaf tables
  *   absent  an upper entry of the range is empty; may return a new table, which is then hooked in
  *           and walked into, or NULL to pass over it
  *   left    after everything below an upper table was visited; may free the table, when it clears
@@ -53,7 +54,8 @@ struct pt_visitor {
                  const struct table *parent, unsigned parent_slot);
 };
 
-/* Walks [start, end), which lies in the geometry's user space; 0, or what `leaf` returned. */
+/* Walks [start, end), which lies in the geometry's user space; 0, or what ended it: what `leaf` or
+ * `leaves` returned. */
 int pt_walk(struct pt_tree *tree, va_t start, va_t end, const struct pt_visitor *visitor,
             void *context);
 

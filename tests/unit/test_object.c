@@ -2,6 +2,7 @@
 /* Objects: their pages come once, in order of need; who holds them; what cannot be opened. */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/support/elf_file.h"
 #include "tests/support/trap_fixture.h"
@@ -141,8 +142,24 @@ static void test_what_cannot_be_opened(void **state)
     assert_int_equal(file_open(trap.machine, "/dev/null", &object), -ENODEV);
     assert_int_equal(file_open(trap.machine, "", &object), -ENOENT);
     assert_null(object);
-    /* A running program may not be written. */
-    assert_int_equal(file_open(trap.machine, "/proc/self/exe", &object), 0);
+    trap_close(&trap);
+}
+
+/* Somebody who is not root may read this file and not write it. */
+static void test_what_may_only_be_read(void **state)
+{
+    enum { NOBODY = 65534 };
+    struct object *object = NULL;
+    struct trap trap;
+    bool is_root = geteuid() == 0;
+
+    (void)state;
+    begin(&trap);
+    assert_int_equal(is_root ? seteuid(NOBODY) : 0, 0);
+    int error = file_open(trap.machine, "/etc/passwd", &object);
+
+    assert_int_equal(is_root ? seteuid(0) : 0, 0);
+    assert_int_equal(error, 0);
     assert_true(object->read_only);
     object_close(trap.machine, object);
     trap_close(&trap);
@@ -178,6 +195,7 @@ int main(void)
         cmocka_unit_test(test_file),
         cmocka_unit_test(test_file_of_no_bytes),
         cmocka_unit_test(test_what_cannot_be_opened),
+        cmocka_unit_test(test_what_may_only_be_read),
         cmocka_unit_test(test_without_memory),
     };
 
