@@ -33,7 +33,7 @@ endfunction()
 
 # What several test programs share.
 add_library(forklab_test_base INTERFACE)
-target_link_libraries(forklab_test_base INTERFACE forklab_pager forklab_pt PkgConfig::cmocka)
+target_link_libraries(forklab_test_base INTERFACE forklab_scenario forklab_pager forklab_pt PkgConfig::cmocka)
 if(forklab_whole_program)
   target_link_options(forklab_test_base INTERFACE -fno-lto)
 endif()

@@ -312,3 +312,10 @@ int sys_fork(struct task *parent, struct task **child)
     machine_unlock(parent->machine);
     return error;
 }
+
+int sys_vfork(struct task *parent, struct task **child)
+{
+    (void)parent;
+    (void)child;
+    return -ENOSYS;
+}

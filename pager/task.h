@@ -55,6 +55,12 @@ int task_create(struct machine *machine, struct task **task);
 int sys_fork(struct task *parent, struct task **child);
 
 /*
+ * vfork: a child in the same address space. The parent is suspended until the child execs or ends:
+ * running it, and its calls, are -EBUSY meanwhile. -ENOMEM.
+ */
+int sys_vfork(struct task *parent, struct task **child);
+
+/*
  * Runs user code as this task, on this thread and stack, until the function returns (0: the task
  * lives on), or the task ends (1: it is a zombie, or gone if it had no parent). A return word is
  * pushed on the emulated stack first. -EBUSY: somebody runs it; -ESRCH: it has ended; -ENOMEM,

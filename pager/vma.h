@@ -23,12 +23,18 @@ struct object;
 #define VMA_SHARED (1u << 3)
 #define VMA_MAY_WRITE (1u << 4)
 #define VMA_GROWS_DOWN (1u << 5)
-/* madvise() and mlock() will set the next three; nothing does yet, but fork heeds them. */
 #define VMA_DONT_FORK (1u << 6)
 #define VMA_WIPE_ON_FORK (1u << 7)
 #define VMA_LOCKED (1u << 8)
 #define VMA_ANCESTRY                                                                               \
     (1u << 9) /* was written privately, here or before a fork: has anonymous pages */
+
+#define VMA_ACCOUNT (1u << 10)    /* its memory is promised: private and, at some time, writable */
+#define VMA_NO_RESERVE (1u << 11) /* MAP_NORESERVE */
+/* Advice, which says nothing about entries but keeps neighbours apart. */
+#define VMA_SEQUENTIAL (1u << 12)
+#define VMA_RANDOM (1u << 13)
+#define VMA_DONT_DUMP (1u << 14)
 
 /* Flags that touch entries: sharers of a table must agree on them. */
 #define VMA_LAYOUT_FLAGS                                                                           \

@@ -3,7 +3,8 @@
 # includes.sh [ROOT]: who may include what, SPDX lines, and how long a file may be.
 #
 #   pt/     pt/ and libc                 pager/  pt/, pager/, libc and libelf
-#   demo/   pt/, pager/, demo/, any      tests/  all of them, any
+#   scenario/  pt/, pager/, scenario/, any
+#   demo/   pt/, pager/, scenario/, demo/, any      tests/  all of them, any
 #   Only host_*.c, wherever it lies, includes the headers of host memory and signals.
 set -euo pipefail
 # shellcheck source=tests/support/rules.sh
@@ -32,8 +33,8 @@ is_libc() {
 }
 
 # The directories that a file of a directory may include from.
-declare -A below=([pt]=' pt ' [pager]=' pt pager ' [demo]=' pt pager demo '
-  [tests]=' pt pager demo tests ')
+declare -A below=([pt]=' pt ' [pager]=' pt pager ' [scenario]=' pt pager scenario '
+  [demo]=' pt pager scenario demo ' [tests]=' pt pager scenario demo tests ')
 
 check_quoted() { # WHERE PART FILE INCLUDED
   local where=$1 part=$2 file=$3 included=$4 target
@@ -54,7 +55,7 @@ check_quoted() { # WHERE PART FILE INCLUDED
       ;;
   esac
   case $target in
-    pt | pager | demo | tests)
+    pt | pager | scenario | demo | tests)
       has "${below[$part]}" "$target" || fail "$where" "$part/ includes upwards: \"$included\""
       ;;
     *)
@@ -84,7 +85,7 @@ pattern='^[[:space:]]*#[[:space:]]*include[[:space:]]*([<"])([^>"]+)[>"]'
 while IFS= read -r file; do
   part=${file%%/*}
   case $part in
-    pt | pager | demo | tests) ;;
+    pt | pager | scenario | demo | tests) ;;
     *) continue ;;
   esac
   while IFS=: read -r number line; do

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The backend that is a machine of ours.
+ *
+ * Accesses run as user code of their task (task_run()); calls are made for it from outside. The
+ * first tasks are children of a task that nobody names, so that how they end can be heard.
+ */
+#ifndef FORKLAB_SCENARIO_EMULATED_H
+#define FORKLAB_SCENARIO_EMULATED_H
+
+#include "pager/machine.h"
+#include "scenario/backend.h"
+
+/* Where the heap of a first task begins. */
+#define SCENARIO_HEAP_START ((va_t)16 << 20)
+
+/* A backend on a new machine: a negative errno and one line in `problem`. */
+int emulated_create(struct backend **backend, const struct machine_options *options, char *problem,
+                    size_t problem_bytes);
+
+/* The machine under it: for the fuzzer's checks, pages and tests. */
+struct machine *emulated_machine(struct backend *backend);
+
+/* The task of that name, or NULL. */
+struct task *emulated_task(struct backend *backend, uint16_t task);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Random scenarios, compared on two backends, and shortened when they disagree.
+ *
+ * A run is cut into episodes: a new pair of backends, some hundred operations, the comparison of all
+ * that can be seen, and the proof that nothing is lost. Each episode has a seed of its own, made from
+ * the run's and its number, so that one alone can be repeated.
+ */
+#ifndef FORKLAB_SCENARIO_FUZZ_H
+#define FORKLAB_SCENARIO_FUZZ_H
+
+#include "pager/machine.h"
+#include "pt/random.h"
+#include "scenario/backend.h"
+
+enum fuzz_against { AGAINST_NOTHING, AGAINST_MODEL, AGAINST_HOST, AGAINST_SOFT, AGAINST_COPIED };
+
+struct fuzz_options {
+    uint64_t operations;
+    uint64_t seed;
+    unsigned tasks;   /* most at once; 8 */
+    unsigned episode; /* operations an episode; 300 */
+    enum fuzz_against against;
+    bool checks;     /* every invariant after every operation */
+    bool low_memory; /* little RAM: ENOMEM comes */
+    struct machine_options machine;
+    FILE *progress; /* or NULL */
+};
+
+struct fuzz_result {
+    uint64_t operations; /* performed */
+    uint64_t episodes;
+    bool diverged;
+    uint64_t episode_seed;    /* of the one that diverged */
+    struct scenario scenario; /* that one, shortened: the caller's to free. Else empty */
+    char why[SCENARIO_WHY_BYTES];
+};
+
+/* 0, or a negative errno when it cannot run at all: `result->why`. */
+int fuzz_run(const struct fuzz_options *options, struct fuzz_result *result);
+
+/* Makes one episode as a scenario: -ENOMEM. The same for a seed on every machine. */
+struct fuzz_mix {
+    unsigned operations;
+    unsigned tasks;
+    bool for_host;   /* only what the real kernel can do, too */
+    bool low_memory; /* larger ranges */
+};
+int fuzz_make(struct scenario *scenario, uint64_t seed, const struct fuzz_mix *mix);
+
+/*
+ * Two backends side by side: true while they agree. At the first difference `why` says what, and
+ * `*at` is how many operations were performed.
+ */
+bool fuzz_compare(const struct scenario *scenario, struct backend *one, struct backend *other,
+                  bool checks, size_t *at, char *why, size_t why_bytes);
+
+/* Leaves out what is not needed for `fails` to say true. */
+typedef bool fuzz_fails(void *context, const struct scenario *scenario);
+void fuzz_shrink(struct scenario *scenario, fuzz_fails *fails, void *context);
+
+#endif
