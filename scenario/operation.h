@@ -6,8 +6,8 @@
  * backend (backend.h), shortened when it fails, and written as text again (writer.h). Names of
  * tasks, regions, files and pins are numbers here, positions in the scenario's tables of names.
  *
- * Calls carry Linux's own numbers (pager/abi.h), so that wrong flags can be tried too. Addresses are
- * the emulated ones; on the host a backend adds a constant.
+ * Calls carry Linux's own numbers (pager/abi.h), so that wrong flags can be tried too. Addresses
+ * are the emulated ones; on the host a backend adds a constant.
  */
 #ifndef FORKLAB_SCENARIO_OPERATION_H
 #define FORKLAB_SCENARIO_OPERATION_H

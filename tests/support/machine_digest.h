@@ -4,9 +4,9 @@
  * happen to use, and in which values stand for which.
  *
  * Tables, frames and first bytes of frames are numbered in the order in which they are met, going
- * over the tasks in the order given; so a search can tell that it has been here before. What counts:
- * mappings, every entry with its flags, share counts, whether the entries above permit writing,
- * counts and pins of frames, and what the MMU lets through.
+ * over the tasks in the order given; so a search can tell that it has been here before. What
+ * counts: mappings, every entry with its flags, share counts, whether the entries above permit
+ * writing, counts and pins of frames, and what the MMU lets through.
  */
 #ifndef FORKLAB_TESTS_MACHINE_DIGEST_H
 #define FORKLAB_TESTS_MACHINE_DIGEST_H
