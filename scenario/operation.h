@@ -117,7 +117,7 @@ enum scenario_quantity {
     QUANTITY_ANONYMOUS,
     QUANTITY_LOCKED,
     QUANTITY_SWAP,
-    QUANTITY_MAPS, /* answered by text: "rw-p 8K, r--p 4K, - 4K": rights and sizes along the range */
+    QUANTITY_MAPS,   /* rights and sizes along the range, as text: "rw-p 8K, r--p 4K, - 4K" */
     QUANTITY_TABLES, /* leaf tables that the task holds alone: emulator only, like all below */
     QUANTITY_SHARED_TABLES,
     QUANTITY_FRAMES, /* frames in use for data, of the machine */
