@@ -57,8 +57,7 @@ static bool span_keeps_vma(struct mm *mm, va_t va, va_t start, va_t end)
            (end < span_end(mm, va) && vma_any_in(mm, end, span_end(mm, va)));
 }
 
-/* Tables that lose a part of their entries must be one's own; those that lose all are dropped. */
-static int unmap_reserve(struct mm *mm, va_t start, va_t end)
+int unmap_reserve(struct mm *mm, va_t start, va_t end)
 {
     int error = vma_reserve(mm, 2);
 
@@ -89,7 +88,7 @@ static int unmap_leaf(void *context, struct pt_tree *tree, const struct pt_leaf 
     return 0;
 }
 
-static void unmap_commit(struct mm *mm, va_t start, va_t end)
+void unmap_commit(struct mm *mm, va_t start, va_t end)
 {
     static const struct pt_visitor visitor = {.leaf = unmap_leaf, .left = tree_free_empty_upper};
 
