@@ -28,15 +28,15 @@ struct exec_plan {
 
 /*
  * -ENOEXEC, -EACCES (not a file), -E2BIG (the arguments take more than half a page), -ENOMEM, -EIO,
- * with nothing changed. The lock is held from here to the end of exec_commit_locked(), so that what was
- * reserved for the new stack stays there.
+ * with nothing changed. The lock is held from here to the end of exec_commit_locked(), so that what
+ * was reserved for the new stack stays there.
  */
 int exec_prepare_locked(struct machine *machine, struct object *file, const char *const arguments[],
                         struct exec_plan *plan, char *problem, size_t problem_bytes);
 
 /*
- * The task does not run in the old address space now. Memory for this was reserved; should a request for it
- * be refused all the same (tests do that), -ENOMEM, and the task cannot go on.
+ * The task does not run in the old address space now. Memory for this was reserved; should a
+ * request for it be refused all the same (tests do that), -ENOMEM, and the task cannot go on.
  */
 int exec_commit_locked(struct task *task, struct exec_plan *plan);
 

@@ -43,8 +43,8 @@ int64_t file_write(struct machine *machine, struct object *object, uint64_t offs
 
 /*
  * Sets the size, as ftruncate(2). What lies past a new end goes from every address space, private
- * copies too, and the rest of the last page becomes zeros, but not in a private copy of it. -ENOMEM,
- * -EFBIG, -EIO (the host file cannot be written), with nothing changed. Takes the lock.
+ * copies too, and the rest of the last page becomes zeros, but not in a private copy of it.
+ * -ENOMEM, -EFBIG, -EIO (the host file cannot be written), with nothing changed. Takes the lock.
  */
 int file_truncate(struct machine *machine, struct object *object, uint64_t bytes);
 
@@ -65,8 +65,8 @@ int object_write_back_locked(struct machine *machine, struct object *object, uin
                              uint64_t end);
 
 /*
- * The object's size, not smaller than before; there is room for its pages. The rest of the last page
- * is cleared where the file is of that kind. Lock held.
+ * The object's size, not smaller than before; there is room for its pages. The rest of the last
+ * page is cleared where the file is of that kind. Lock held.
  */
 void file_extend_locked(struct machine *machine, struct object *object, uint64_t bytes);
 

@@ -3,8 +3,8 @@
  * The invariants of a whole machine: named predicates, run one by one after every operation in
  * tests, beside those of pt/invariant.h.
  *
- *   mm-users          an address space counts the tasks that have it; borrower and lender of a vfork
- *                     name each other and have the same one
+ *   mm-users          an address space counts the tasks that have it; the lender and the borrower
+ *                     of a vfork name each other and have the same one
  *   vmas-ordered      VMAs are ordered, disjoint, page-aligned, in the address space; the index
  *                     finds each from both of its ends
  *   vmas-merged       no two neighbours that could be one VMA

@@ -69,8 +69,8 @@ int sys_vfork(struct task *parent, struct task **child);
 /*
  * Runs user code as this task, on this thread and stack, until the function returns (0: the task
  * lives on), or the task ends (1: it is a zombie, or gone if it had no parent). A return word is
- * pushed on the emulated stack first. -EBUSY: somebody runs it, or it is suspended; -ESRCH: it has ended; -ENOMEM,
- * -ENOSPC, -EPERM: user mode cannot be entered, and machine->mmu->problem says why.
+ * pushed on the emulated stack first. -EBUSY: somebody runs it, or it is suspended; -ESRCH: it has
+ * ended; -ENOMEM, -ENOSPC, -EPERM: user mode cannot be entered, and machine->mmu->problem says why.
  */
 int task_run(struct task *task, user_function *function, void *argument);
 
@@ -91,9 +91,9 @@ int sys_wait(struct task *parent, struct task *child, struct task_status *status
 /*
  * exec: replaces the address space by the program in an open file, with the argument words on its
  * stack. A failing exec keeps the old one: -ENOEXEC with one line in `problem` (may be NULL),
- * -EACCES (not a file), -E2BIG (more than half a page of arguments), -ENOMEM, -EIO, -EBUSY (somebody
- * runs the task), -ESRCH. The file's instructions are not executed. For a task that nobody runs; user
- * code calls user_exec().
+ * -EACCES (not a file), -E2BIG (more than half a page of arguments), -ENOMEM, -EIO, -EBUSY
+ * (somebody runs the task), -ESRCH. The file's instructions are not executed. For a task that
+ * nobody runs; user code calls user_exec().
  */
 int sys_exec(struct task *task, struct object *file, const char *const arguments[], char *problem,
              size_t problem_bytes);
@@ -119,8 +119,9 @@ void task_leave_mm_locked(struct task *task);
 
 /*
  * A call into the kernel by or for this task: 0 with the machine's lock held, or without it -ESRCH
- * when the task has ended, -EBUSY when it is suspended. A task that was killed while it ran ends here, if this is the thread
- * that runs it; -EINTR if a nested run stands in between, which has to end first.
+ * when the task has ended, -EBUSY when it is suspended. A task that was killed while it ran ends
+ * here, if this is the thread that runs it; -EINTR if a nested run stands in between, which has to
+ * end first.
  */
 int task_enter_kernel(struct task *task);
 

@@ -10,8 +10,8 @@
  *   truncation   everything mapped past the new end goes, private copies too
  *   hole         what the object itself has goes; private copies stay
  *
- * Guard entries stay in both, as in Linux. A pinned frame is no longer the object's, and lives until
- * it is unpinned.
+ * Guard entries stay in both, as in Linux. A pinned frame is no longer the object's, and lives
+ * until it is unpinned.
  */
 #include <errno.h>
 #include <fcntl.h>
