@@ -206,6 +206,8 @@ static bool meets(struct backend *backend, const struct scenario_operation *need
         snprintf(why, why_bytes, "the real machine's geometry is not %s", text);
         return strcmp(text, "x86-64") == 0;
     case NEED_FEATURE:
+        if (strcmp(text, "zero-page") == 0 && host_backend_has_zero_page(backend))
+            return true;
         break;
     }
     snprintf(why, why_bytes, "it needs what is not there: %s", text);
@@ -268,6 +270,11 @@ static int make_buffer(struct host_backend *host)
         return -errno;
     host->buffer = buffer;
     return 0;
+}
+
+bool host_backend_has_zero_page(struct backend *backend)
+{
+    return host_of(backend)->has_zero_page;
 }
 
 static void init(struct host_backend *host)

@@ -56,6 +56,7 @@ struct host_backend {
     int buffer_file;
     uint8_t *buffer;
     uint32_t linux_version;
+    bool has_zero_page;
     bool is_broken;
     char why[SCENARIO_WHY_BYTES];
 };

@@ -110,6 +110,7 @@ static int greet_helper(struct host_backend *host, char *problem, size_t problem
                  strerror(-error));
         return error;
     }
+    host->has_zero_page = hello.value != 0;
     if (hello.kind == OUTCOME_DONE)
         return 0;
     snprintf(problem, problem_bytes, "the host backend's helper: %.*s", HOST_WHY_BYTES - 1,

@@ -88,6 +88,24 @@ static int prepare(struct host_service *service, struct host_reply *hello)
     return error;
 }
 
+/* Does a write after a read fault once more, from the page of zeros to one of its own? */
+static bool probe_zero_page(const struct host_service *service)
+{
+    const size_t bytes = 4096;
+    void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct host_access access = {
+        .verb = VERB_READ, .address = (uint64_t)page, .bytes = 1, .buffer = service->buffer};
+
+    if (page == MAP_FAILED)
+        return false;
+    (void)host_access_make(&access);
+    access.verb = VERB_WRITE;
+    bool faults = host_access_make(&access) != 0;
+
+    (void)munmap(page, bytes);
+    return faults;
+}
+
 static _Noreturn void serve(bool is_helper, char **limits)
 {
     struct host_service service = {0};
@@ -101,6 +119,7 @@ static _Noreturn void serve(bool is_helper, char **limits)
     if (error == 0 && is_helper && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
         error = -errno;
     hello.kind = error == 0 ? OUTCOME_DONE : OUTCOME_BROKEN;
+    hello.value = error == 0 && is_helper && probe_zero_page(&service);
     hello.error = -error;
     host_limits_apply(&service);
     if (!host_send(HOST_SOCKET, &hello, sizeof(hello), -1) || error != 0)

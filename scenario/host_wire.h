@@ -54,7 +54,7 @@ struct host_reply {
     int code;
     pid_t pid; /* of FORK, WAIT, HELLO */
     uint64_t address;
-    uint64_t value;
+    uint64_t value; /* of the helper's HELLO: is there a zero page? */
     uint64_t faults;
     uint64_t data_bytes; /* in the buffer */
     char why[HOST_WHY_BYTES];
