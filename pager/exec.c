@@ -171,6 +171,7 @@ int exec_commit_locked(struct task *task, struct exec_plan *plan)
     bool had_window = old->space != NULL;
 
     task->mm = mm;
+    mm_copy_limits(mm, old);
     mm_destroy(old);
     event_record(&machine->events, EVENT_EXEC, task->id, 0, PFN_NONE);
     if (had_window)

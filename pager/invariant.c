@@ -14,6 +14,7 @@
 const struct machine_invariant machine_invariants[] = {
     {"vmas-ordered", vmas_are_ordered},
     {"vmas-merged", vmas_are_merged},
+    {"families-agree", families_agree},
     {"object-lists", object_lists_agree},
     {"entries-covered", entries_are_covered},
     {"same-layout", layouts_are_same},
@@ -82,7 +83,7 @@ bool vmas_are_merged(struct machine *machine, char *why, size_t why_bytes)
         for (; vma != NULL; vma = vma_next(vma)) {
             const struct vma *next = vma_next(vma);
 
-            if (next != NULL && vma_continues(vma, next))
+            if (next != NULL && !next->left_apart && vma_continues(vma, next))
                 return invariant_broken(why, why_bytes, "task %u: VMAs meet at 0x%llx unmerged",
                                         (unsigned)task->id, (unsigned long long)vma->end);
         }

@@ -45,6 +45,8 @@ struct machine {
     struct pool mms;
     struct pool tasks;
     struct pool objects;
+    struct pool anon_families;
+    struct pool anon_links;
     struct object *object_list;
     struct task *task_list;
     uint32_t last_task_id;
