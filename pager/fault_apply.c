@@ -90,28 +90,44 @@ static int apply_stack_growth(struct fault *fault)
     return 0;
 }
 
+/* Does the step need a frame, or is the zero frame enough? */
+static bool takes_frame(const struct fault *fault)
+{
+    return fault->access == ACCESS_WRITE || fault->mm->machine->no_zero_page;
+}
+
+/* What a page of zeros may do: written at once, or where it could be and nobody shares its table. */
+static entry_t zero_fill_flags(const struct fault *fault, const struct table *table)
+{
+    entry_t flags = ENTRY_ACCESSED;
+
+    if (table_is_shared(table))
+        return flags;
+    if (fault->access == ACCESS_WRITE || vma_permits(fault->vma, true))
+        flags |= ENTRY_WRITE | ENTRY_DIRTY;
+    return flags | ENTRY_EXCLUSIVE;
+}
+
 static int apply_zero_fill(struct fault *fault)
 {
     struct ram *ram = fault->mm->tree.ram;
     unsigned slot = slot_of(fault);
-    bool write = fault->access == ACCESS_WRITE;
     struct ram_need none = {0};
     struct table *table;
-    int error = write ? anon_family_reserve(fault->vma) : 0;
+    int error = takes_frame(fault) ? anon_family_reserve(fault->vma) : 0;
 
     if (error == 0)
-        error = table_to_fill(fault, write ? &one_page : &none, &table);
+        error = table_to_fill(fault, takes_frame(fault) ? &one_page : &none, &table);
     if (error != 0)
         return error;
-    if (!write) {
+    if (!takes_frame(fault)) {
         table_fill(ram, table, slot, entry_make(ram->zero_pfn, ENTRY_ACCESSED));
         return 0;
     }
     pfn_t pfn = frame_take(ram, FRAME_ANON, frame_hint(fault, table, slot));
 
     frame_clear(ram, pfn);
-    table_fill(ram, table, slot,
-               entry_make(pfn, ENTRY_WRITE | ENTRY_ACCESSED | ENTRY_DIRTY | ENTRY_EXCLUSIVE));
+    table_fill(ram, table, slot, entry_make(pfn, zero_fill_flags(fault, table)));
     anon_family_join(fault->vma); /* from now on fork has to hand the mapping's entries on */
     return 0;
 }

@@ -101,6 +101,7 @@ int machine_create(struct machine **machine, const struct machine_options *optio
     made->kernel = options->kernel != NULL ? options->kernel : kernel_find("modern");
     made->map_ahead_pages =
         options->map_ahead_pages != 0 ? options->map_ahead_pages : DEFAULT_MAP_AHEAD_PAGES;
+    made->no_zero_page = options->no_zero_page;
     int error = create_memory(made, options, problem, problem_bytes);
 
     if (error == 0)

@@ -148,7 +148,7 @@ static void take_over(struct vma *vma, const struct vma *from)
 
 static void set_start(struct vma *vma, va_t start)
 {
-    vma->object_page += (start - vma->start) >> PAGE_SHIFT; /* wraps when it grows */
+    vma->object_page = vma->object_page + (start >> PAGE_SHIFT) - (vma->start >> PAGE_SHIFT);
     vma->start = start;
     vma->left_apart = false;
 }
