@@ -4,7 +4,8 @@
  *
  * Sources of the rows: 2.5.41 and -mm2 by the post of 10 October 2002 ("Fork timing numbers for
  * shared page tables") and the shared page table patches of 2.5.42-mm; `modern` by Linux 6.12's
- * mm/memory.c (vma_needs_copy) and mm/mmap.c.
+ * mm/memory.c (vma_needs_copy) and mm/mmap.c. In what user code can see, `modern` and
+ * `modern-shared` follow Linux 6.18.
  */
 #include "pager/kernel.h"
 
@@ -17,6 +18,7 @@ static const char simple_modern[] =
 const struct kernel kernels[] = {
     {
         .name = "2.5.41",
+        .linux_version = 2005041,
         .index = &vma_index_array,
         .rmap = &rmap_chains,
         .free_space = FREE_SPACE_UP,
@@ -27,6 +29,7 @@ const struct kernel kernels[] = {
     },
     {
         .name = "2.5.41-mm2",
+        .linux_version = 2005041,
         .index = &vma_index_array,
         .rmap = &rmap_chains,
         .free_space = FREE_SPACE_UP,
@@ -38,6 +41,7 @@ const struct kernel kernels[] = {
     },
     {
         .name = "2.5.41-mm2-shared",
+        .linux_version = 2005041,
         .index = &vma_index_array,
         .rmap = &rmap_chains,
         .free_space = FREE_SPACE_UP,
@@ -50,6 +54,7 @@ const struct kernel kernels[] = {
     },
     {
         .name = "modern",
+        .linux_version = 6018000,
         .index = &vma_index_array,
         .rmap = &rmap_none,
         .free_space = FREE_SPACE_DOWN,
@@ -60,6 +65,7 @@ const struct kernel kernels[] = {
     },
     {
         .name = "modern-shared",
+        .linux_version = 6018000,
         .index = &vma_index_array,
         .rmap = &rmap_none,
         .free_space = FREE_SPACE_DOWN,

@@ -26,6 +26,7 @@ enum free_space { FREE_SPACE_UP, FREE_SPACE_DOWN };
 
 struct kernel {
     const char *name;
+    uint32_t linux_version; /* that it follows: major * 1,000,000 + minor * 1,000 + patch */
     const struct vma_index_ops *index;
     const struct rmap_scheme *rmap;
     enum free_space free_space;

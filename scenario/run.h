@@ -40,8 +40,9 @@ void scenario_run(const struct scenario *scenario, struct backend *backend,
                   const struct scenario_report *report, struct scenario_result *result);
 
 /*
- * Does the outcome match the answers? The one that holds at this backend is judged; true where there
- * is none and the outcome is no surprise (it worked). `what` says what was expected and what came.
+ * Does the outcome match the answers? The one that holds at this backend is judged; true where
+ * there is none and the outcome is no surprise (it worked). `what` says what was expected and what
+ * came.
  */
 bool answers_match(const struct scenario *scenario, struct backend *backend,
                    const struct scenario_operation *operation,
