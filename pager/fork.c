@@ -312,10 +312,3 @@ int sys_fork(struct task *parent, struct task **child)
     machine_unlock(parent->machine);
     return error;
 }
-
-int sys_vfork(struct task *parent, struct task **child)
-{
-    (void)parent;
-    (void)child;
-    return -ENOSYS;
-}

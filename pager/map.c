@@ -57,8 +57,7 @@ static bool span_keeps_vma(struct mm *mm, va_t va, va_t start, va_t end)
            (end < span_end(mm, va) && vma_any_in(mm, end, span_end(mm, va)));
 }
 
-/* Tables that lose a part of their entries must be one's own; those that lose all are dropped. */
-static int unmap_reserve(struct mm *mm, va_t start, va_t end)
+int unmap_reserve(struct mm *mm, va_t start, va_t end)
 {
     int error = vma_reserve(mm, 2);
 
@@ -69,14 +68,18 @@ static int unmap_reserve(struct mm *mm, va_t start, va_t end)
     return error;
 }
 
-/* The VMAs are gone already: a span that has none left gives up its table. */
+/* What is being unmapped. */
+struct unmapping {
+    va_t start;
+    va_t end;
+};
+
+/* A span that has no VMA left gives up its table. */
 static int unmap_leaf(void *context, struct pt_tree *tree, const struct pt_leaf *leaf)
 {
-    struct mm *mm = mm_of_tree(tree);
-    va_t span = geometry_span_start(tree->geometry, leaf->va);
+    const struct unmapping *range = context;
 
-    (void)context;
-    if (!vma_any_in(mm, span, span_end(mm, span))) {
+    if (!span_keeps_vma(mm_of_tree(tree), leaf->va, range->start, range->end)) {
         table_drop(tree, leaf->parent, leaf->parent_slot);
         return 0;
     }
@@ -89,13 +92,15 @@ static int unmap_leaf(void *context, struct pt_tree *tree, const struct pt_leaf 
     return 0;
 }
 
-static void unmap_commit(struct mm *mm, va_t start, va_t end)
+/* Entries go before VMAs: with its last VMA an object may go, and entries know what is dirty. */
+void unmap_commit(struct mm *mm, va_t start, va_t end)
 {
     static const struct pt_visitor visitor = {.leaf = unmap_leaf, .left = tree_free_empty_upper};
+    struct unmapping range = {.start = start, .end = end};
 
     mm_revoke(mm, start, end);
+    pt_walk(&mm->tree, start, end, &visitor, &range);
     vma_remove_range(mm, start, end);
-    pt_walk(&mm->tree, start, end, &visitor, NULL);
 }
 
 int munmap_locked(struct mm *mm, va_t start, uint64_t bytes)

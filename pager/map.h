@@ -43,6 +43,14 @@ int mmap_locked(struct mm *mm, const struct map_request *request, va_t *address)
 int munmap_locked(struct mm *mm, va_t start, uint64_t bytes);
 
 /*
+ * munmap in two halves, of a range within the address space. Reserving may fail with -ENOMEM: tables
+ * that lose a part of their entries must be one's own; those that lose all are dropped. Committing
+ * cannot fail; the caller may commit other changes in between, if they too own their tables.
+ */
+int unmap_reserve(struct mm *mm, va_t start, va_t end);
+void unmap_commit(struct mm *mm, va_t start, va_t end);
+
+/*
  * Before a mapping appears or grows in [start, end): the tables that exist at its ends become this
  * address space's own, so that nobody else's reads are served into them. -ENOMEM.
  */

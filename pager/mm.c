@@ -35,6 +35,7 @@ int mm_create(struct machine *machine, struct mm **mm)
     struct mm *made = pool_take(&machine->mms);
 
     made->machine = machine;
+    made->users = 1;
     tree_init(&made->tree, &machine->ram, made);
     made->index.ops = machine->kernel->index;
     made->index.gate = &machine->ram.gate;
@@ -51,6 +52,12 @@ void mm_destroy(struct mm *mm)
     tree_destroy(&mm->tree);
     vma_remove_all(mm);
     pool_give(&mm->machine->mms, mm);
+}
+
+void mm_put(struct mm *mm)
+{
+    if (--mm->users == 0)
+        mm_destroy(mm);
 }
 
 void mm_copy_layout(struct mm *mm, const struct mm *from)

@@ -14,6 +14,7 @@
 
 struct mm {
     struct machine *machine;
+    uint32_t users; /* tasks that have it: more than one after vfork */
     struct pt_tree tree;
     struct mmu_space *space; /* NULL until user mode is entered, or when the MMU took it back */
     struct vma_index index;
@@ -28,11 +29,14 @@ struct mm {
     uint64_t stack_gap_bytes; /* kept free below a stack */
 };
 
-/* An empty address space: -ENOMEM. Lock held, as everywhere below. */
+/* An empty address space with one user: -ENOMEM. Lock held, as everywhere below. */
 int mm_create(struct machine *machine, struct mm **mm);
 
 /* Ends it: revokes all, drops its tables and VMAs. Nobody runs in it. */
 void mm_destroy(struct mm *mm);
+
+/* One user less, who does not run in it; the last one ends it. */
+void mm_put(struct mm *mm);
 
 /* Takes the layout over from another one, as fork does. */
 void mm_copy_layout(struct mm *mm, const struct mm *from);
