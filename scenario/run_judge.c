@@ -147,15 +147,15 @@ static bool kind_matches(const struct judgement *judgement)
 /* Where data is of the right length but too long to be seen at a glance. */
 static void add_place(struct run_text *text, const struct judgement *judgement)
 {
-    const struct scenario_data *data = &judgement->answer->data;
+    const struct scenario_answer *answer = judgement->answer;
     const struct scenario_outcome *outcome = judgement->outcome;
 
-    if (judgement->answer->kind != ANSWER_DATA || outcome->kind != OUTCOME_DATA ||
-        data->bytes != outcome->data_bytes)
+    if (answer == NULL || answer->kind != ANSWER_DATA || outcome->kind != OUTCOME_DATA ||
+        answer->data.bytes != outcome->data_bytes)
         return;
-    uint64_t at = first_difference(data, outcome);
+    uint64_t at = first_difference(&answer->data, outcome);
 
-    if (at < outcome->data_bytes && data->bytes > sizeof(uint64_t))
+    if (at < outcome->data_bytes && answer->data.bytes > sizeof(uint64_t))
         run_text_add(text, "; byte %" PRIu64 " is the first that differs (0x%02x)", at,
                      outcome->data[at]);
 }
