@@ -309,7 +309,7 @@ static bool meets(struct backend *backend, const struct scenario_operation *need
     case NEED_FEATURE:
         break;
     }
-    snprintf(why, why_bytes, "it needs what is not there: %s", text);
+    snprintf(why, why_bytes, "it needs %s, which is not there", text);
     return false;
 }
 

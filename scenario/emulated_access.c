@@ -158,8 +158,7 @@ static void outcome_of_death(struct access_plan *plan, struct scenario_outcome *
 static bool run(struct emulated *emulated, const struct scenario_operation *operation,
                 user_function *function, struct scenario_outcome *outcome)
 {
-    struct access_plan plan = {
-        .emulated = emulated, .operation = operation, .function = function};
+    struct access_plan plan = {.emulated = emulated, .operation = operation, .function = function};
 
     if (!emulated_place(emulated, operation, &operation->address, &plan.va, outcome))
         return false;

@@ -177,8 +177,7 @@ static uint64_t mapped_pages(const struct range_call *call)
 static void mincore_to_buffer(struct emulated *emulated, const struct scenario_operation *operation,
                               const struct range_call *call, struct scenario_outcome *outcome)
 {
-    uint64_t pages =
-        (call->bytes >> PAGE_SHIFT) + ((call->bytes & PAGE_OFFSET_MASK) != 0);
+    uint64_t pages = (call->bytes >> PAGE_SHIFT) + ((call->bytes & PAGE_OFFSET_MASK) != 0);
 
     if (!emulated_reserve(emulated, min_u64(pages, mapped_pages(call)), outcome))
         return;

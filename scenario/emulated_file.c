@@ -13,8 +13,7 @@
 static struct emulated_file *free_file(struct emulated *emulated, uint16_t number,
                                        struct scenario_outcome *outcome)
 {
-    struct emulated_file *file =
-        number < SCENARIO_MOST_FILES ? &emulated->files[number] : NULL;
+    struct emulated_file *file = number < SCENARIO_MOST_FILES ? &emulated->files[number] : NULL;
 
     if (file != NULL && !file->is_open)
         return file;

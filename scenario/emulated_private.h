@@ -31,9 +31,9 @@ enum { EMULATED_MOST_PROGRAMS = 16 };
 struct emulated_slot {
     struct task *task; /* NULL: nobody has the name */
     bool is_alive;
-    uint16_t parent;  /* a slot, or SCENARIO_NOBODY: init */
-    uint64_t born;    /* the order of births */
-    va_t heap_start;  /* of its last address space */
+    uint16_t parent;                            /* a slot, or SCENARIO_NOBODY: init */
+    uint64_t born;                              /* the order of births */
+    va_t heap_start;                            /* of its last address space */
     uint64_t known[SCENARIO_MOST_REGIONS / 64]; /* regions that have an address */
     va_t regions[SCENARIO_MOST_REGIONS];
 };
@@ -67,7 +67,7 @@ struct emulated {
     uint64_t others[EVENT_COUNT];
     uint64_t first_step; /* records of the last operation: [first_step, end_step) */
     uint64_t end_step;
-    uint32_t *map_counts; /* by frame; usage.c */
+    uint32_t *map_counts;   /* by frame; usage.c */
     struct picture *before; /* the last operation; NULL: nobody watches */
 };
 
@@ -76,8 +76,7 @@ static inline struct emulated *emulated_of(struct backend *backend)
     return (struct emulated *)(void *)backend;
 }
 
-typedef void emulated_perform(struct emulated *emulated,
-                              const struct scenario_operation *operation,
+typedef void emulated_perform(struct emulated *emulated, const struct scenario_operation *operation,
                               struct scenario_outcome *outcome);
 
 /* --- outcomes --- */

@@ -212,8 +212,7 @@ static void run_program(struct emulated *emulated, const struct scenario_operati
         return;
     /* Memory ended when there was no way back. */
     outcome->kind = OUTCOME_SIGNAL;
-    outcome->signal =
-        emulated_signal(emulated, &task->status, &outcome->code, &outcome->address);
+    outcome->signal = emulated_signal(emulated, &task->status, &outcome->code, &outcome->address);
     emulated_look_at_tasks(emulated);
 }
 

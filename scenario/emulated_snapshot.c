@@ -137,8 +137,8 @@ static void range_of(struct backend *backend, const struct scenario_operation *o
 
     *start = 0;
     *end = user_end;
-    if (operation->bytes == 0 || !backend->ops->resolve(backend, operation->task,
-                                                        &operation->address, start))
+    if (operation->bytes == 0 ||
+        !backend->ops->resolve(backend, operation->task, &operation->address, start))
         return;
     *start = min_u64(*start, user_end);
     *end = *start + min_u64(operation->bytes, user_end - *start);

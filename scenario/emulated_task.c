@@ -65,8 +65,7 @@ void emulated_look_at_tasks(struct emulated *emulated)
 static struct emulated_slot *free_slot(struct emulated *emulated, uint16_t number,
                                        struct scenario_outcome *outcome)
 {
-    struct emulated_slot *slot =
-        number < SCENARIO_MOST_TASKS ? &emulated->slots[number] : NULL;
+    struct emulated_slot *slot = number < SCENARIO_MOST_TASKS ? &emulated->slots[number] : NULL;
 
     if (slot != NULL && slot->task == NULL)
         return slot;

@@ -25,8 +25,7 @@ void run_text_add(struct run_text *text, const char *format, ...)
     if (text->length >= text->bytes)
         return;
     va_start(arguments, format);
-    int added =
-        vsnprintf(text->text + text->length, text->bytes - text->length, format, arguments);
+    int added = vsnprintf(text->text + text->length, text->bytes - text->length, format, arguments);
 
     va_end(arguments);
     text->length += added > 0 ? (size_t)added : 0;

@@ -14,8 +14,8 @@
 
 struct holder {
     pfn_t pfn;
-    uint32_t label;  /* of an object, when `is_object` */
-    uint64_t place;  /* an address, or a page of the object */
+    uint32_t label; /* of an object, when `is_object` */
+    uint64_t place; /* an address, or a page of the object */
     uint16_t slot;
     bool is_object;
     bool is_shared; /* through a shared table */
@@ -222,8 +222,9 @@ void show_frames(struct emulated *emulated, FILE *out)
     } else {
         fprintf(out, "%-15s %-5s %5s %5s  %s\n", "frames", "kind", "count", "pins", "held by");
         show_runs(emulated, &holders, out);
-        fprintf(out, "%" PRIu32 " of %" PRIu32 " frames are free; * through a shared table, which "
-                     "counts once\n",
+        fprintf(out,
+                "%" PRIu32 " of %" PRIu32 " frames are free; * through a shared table, which "
+                "counts once\n",
                 ram_free_frames(ram), ram->frame_count);
     }
     free(holders.all);

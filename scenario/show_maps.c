@@ -41,11 +41,10 @@ static void show_line(const struct emulated *emulated, const struct vma *vma, FI
 
     emulated_rights(vma, rights);
     name_of(emulated, vma, name);
-    int length = fprintf(out, "%08" PRIx64 "-%08" PRIx64 " %s %08" PRIx64 " 00:%02x %u ", vma->start,
-                         vma->end, rights,
-                         object != NULL ? vma->object_page << PAGE_SHIFT : 0,
-                         object != NULL ? DEVICE_MINOR : 0,
-                         object != NULL ? (unsigned)object->label + 1 : 0);
+    int length = fprintf(
+        out, "%08" PRIx64 "-%08" PRIx64 " %s %08" PRIx64 " 00:%02x %u ", vma->start, vma->end,
+        rights, object != NULL ? vma->object_page << PAGE_SHIFT : 0,
+        object != NULL ? DEVICE_MINOR : 0, object != NULL ? (unsigned)object->label + 1 : 0);
 
     if (name[0] != '\0')
         fprintf(out, "%*s%s", length < NAME_COLUMN ? NAME_COLUMN - length : 0, "", name);
@@ -74,12 +73,23 @@ static void show_flags(const struct vma *vma, FILE *out)
         uint32_t flag;
         const char *word;
     } words[] = {
-        {VMA_READ, "rd"},        {VMA_WRITE, "wr"},         {VMA_EXEC, "ex"},
-        {VMA_SHARED, "sh"},      {0, "mr"},                 {VMA_MAY_WRITE, "mw"},
-        {0, "me"},               {VMA_SHARED, "ms"},        {VMA_GROWS_DOWN, "gd"},
-        {VMA_LOCKED, "lo"},      {VMA_SEQUENTIAL, "sr"},    {VMA_RANDOM, "rr"},
-        {VMA_DONT_FORK, "dc"},   {VMA_ACCOUNT, "ac"},       {VMA_NO_RESERVE, "nr"},
-        {VMA_WIPE_ON_FORK, "wf"}, {VMA_DONT_DUMP, "dd"},
+        {VMA_READ, "rd"},
+        {VMA_WRITE, "wr"},
+        {VMA_EXEC, "ex"},
+        {VMA_SHARED, "sh"},
+        {0, "mr"},
+        {VMA_MAY_WRITE, "mw"},
+        {0, "me"},
+        {VMA_SHARED, "ms"},
+        {VMA_GROWS_DOWN, "gd"},
+        {VMA_LOCKED, "lo"},
+        {VMA_SEQUENTIAL, "sr"},
+        {VMA_RANDOM, "rr"},
+        {VMA_DONT_FORK, "dc"},
+        {VMA_ACCOUNT, "ac"},
+        {VMA_NO_RESERVE, "nr"},
+        {VMA_WIPE_ON_FORK, "wf"},
+        {VMA_DONT_DUMP, "dd"},
     };
 
     fputs("VmFlags: ", out);
