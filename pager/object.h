@@ -37,6 +37,7 @@ struct object {
     struct vma *vmas;        /* every mapping of it */
     int file;                /* the host's descriptor, for reading; -1: no host file */
     bool read_only;          /* the file may not be written: no shared writable mapping */
+    uint32_t label;          /* its owner's number for it, for people; 0: none */
     struct elf_image *image; /* what exec found in the file, once it was asked */
     struct object *next;     /* the machine's list */
     struct object *previous;
