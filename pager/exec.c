@@ -182,6 +182,7 @@ int exec_commit_locked(struct task *task, struct exec_plan *plan)
     struct mm *mm = plan->mm;
     bool had_window = task->mm->space != NULL;
 
+    mm_copy_limits(mm, task->mm);
     task_leave_mm_locked(task);
     task->mm = mm;
     event_record(&machine->events, EVENT_EXEC, task->id, 0, PFN_NONE);

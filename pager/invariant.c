@@ -15,6 +15,7 @@ const struct machine_invariant machine_invariants[] = {
     {"mm-users", mm_users_agree},
     {"vmas-ordered", vmas_are_ordered},
     {"vmas-merged", vmas_are_merged},
+    {"families-agree", families_agree},
     {"object-lists", object_lists_agree},
     {"entries-covered", entries_are_covered},
     {"same-layout", layouts_are_same},
@@ -116,7 +117,7 @@ bool vmas_are_merged(struct machine *machine, char *why, size_t why_bytes)
         for (; vma != NULL; vma = vma_next(vma)) {
             const struct vma *next = vma_next(vma);
 
-            if (next != NULL && vma_continues(vma, next))
+            if (next != NULL && !next->left_apart && vma_continues(vma, next))
                 return invariant_broken(why, why_bytes, "task %u: VMAs meet at 0x%llx unmerged",
                                         (unsigned)task->id, (unsigned long long)vma->end);
         }

@@ -42,6 +42,9 @@ struct case_mapping {
 /* Results beside a page number and a negative errno. */
 #define CASE_ELSEWHERE 100000 /* a free place of the kernel's choice */
 
+/* As many pages as the address space has. */
+#define CASE_WHOLE_SPACE UINT64_MAX
+
 struct case_call {
     unsigned from;
     uint64_t old_pages;
