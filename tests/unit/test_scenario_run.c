@@ -324,12 +324,14 @@ static void failures_say_what_was_expected(void **state)
                "t:3:1: expected fill 0x02 2, came hex:0101\n"
                "t:4:1: expected EFAULT, came ok\n");
     fails_with("P mmap A 4K rw private anon at=0x40000000 fixed = 0x50000000\nP munmap A 0\n"
-               "P read A 1 = hex:00 faults 0\nP fork C; C exit 3; P wait C = exit 4\n",
-               4,
+               "P read A 1 = hex:00 faults 0\nP read A 1 = hex:00 faults 1\nP fork C; C exit 3; P "
+               "wait C = exit 4\n",
+               5,
                "t:1:1: expected 0x50000000, came 0x40000000\n"
                "t:2:1: expected ok, came EINVAL\n"
                "t:3:1: expected hex:00 faults 0, came hex:00 faults 1\n"
-               "t:4:21: expected exit 4, came exit 3 of C\n");
+               "t:4:1: expected hex:00 faults 1, came hex:00 faults 0\n"
+               "t:5:21: expected exit 4, came exit 3 of C\n");
 }
 
 static void failing_expectations_tell_both(void **state)

@@ -140,7 +140,13 @@ static void frames_tell_who_holds_them(void **state)
           "file F 8K \"x\"; P mmap B 4K rw shared F at=0x800000 fixed; P read B 1\n"
           "P pin K A write; P fork C; C write A+4K \"y\"; P munmap stack-4K 4K\n"
           "C munmap stack-4K 4K; show frames\n",
-          "");
+          "frames          kind  count  pins  held by\n"
+          "2               anon      2     1  P 000000400000\n"
+          "3               anon      1     0  P 000000401000\n"
+          "4               file      2     0  /F page 0, P 000000800000*, C 000000800000*\n"
+          "5               anon      1     0  C 000000400000\n"
+          "7               anon      1     0  C 000000401000\n"
+          "240 of 256 frames are free; * through a shared table, which counts once\n");
 }
 
 static void counters_are_the_scenarios_own(void **state)
@@ -150,22 +156,84 @@ static void counters_are_the_scenarios_own(void **state)
     shows("modern",
           "P mmap A 8K rw private anon; P read A 1; P write A \"x\"; show faults\n"
           "shm S 4K; fwrite S 0 \"x\"; P pin K A read; show vmstat\n",
-          "");
+          "zero-fill                   1  an absent anonymous page became zeros\n"
+          "cow-copy                    1  a write to a page that others hold was given its own "
+          "copy\n"
+          "fault                       2  an access that the tables did not permit\n"
+          "tables-taken                2  table frames taken from the pool\n"
+          "frames-cleared              1  frames filled with zeros\n"
+          "pages-installed             2  pages let through to user code\n"
+          "pages-revoked               1  pages no longer let through\n"
+          "nr_free_pages 246\n"
+          "nr_anon_pages 2\n" /* A's and the stack's */
+          "nr_file_pages 1\n"
+          "nr_dirty 0\n"
+          "nr_shmem 1\n"
+          "nr_page_table_pages 6\n"
+          "nr_pinned 1\n"
+          "pgfault 2\n");
 }
 
 static void a_difference_is_that_of_the_last_operation(void **state)
 {
     (void)state;
     shows("modern-shared", "show diff\n", "no operation was watched yet\n");
+    shows("modern-shared", "P mmap A 64K rw private anon at=0x400000 fixed; show diff\n",
+          "VMAs\n"
+          "  P + 000000400000-000000410000 rw-p\n");
     shows("modern-shared",
-          "P mmap A 64K rw private anon at=0x400000 fixed; show diff\n"
-          "P poke A 64K 1; show diff\n"
-          "P fork C; show diff\n"
-          "C write A \"x\"; show diff\n"
-          "P munmap A 32K; show diff\n"
-          "P read A+32K 1; show diff\n"
-          "C exit; show diff\n",
-          "");
+          "P mmap A 64K rw private anon at=0x400000 fixed; P poke A 64K 1; show diff\n",
+          "leaf tables\n"
+          "  P + 000000400000 table 198\n"
+          "entries\n"
+          "  P   000000400000-000000410000 none -> anon pfn 2-17 rwu A D excl\n"
+          "frames\n"
+          "  + 2-17 anon count 1\n");
+    shows("modern-shared",
+          "P mmap A 64K rw private anon at=0x400000 fixed; P poke A 64K 1; P fork C\n"
+          "show diff; P read A 1; show diff\n",
+          "VMAs\n"
+          "  C + 000000400000-000000410000 rw-p\n"
+          "leaf tables\n"
+          "  P   000000400000 table 198 -> table 198 shared by 2 read-only above\n"
+          "  C + 000000400000 table 198 shared by 2 read-only above\n"
+          "entries\n"
+          "  C   000000400000-000000410000 none -> anon pfn 2-17 rwu A D excl\n"
+          "nothing changed\n");
+}
+
+static void a_split_and_an_end_can_be_followed(void **state)
+{
+    (void)state;
+    shows("modern-shared",
+          "P mmap A 64K rw private anon at=0x400000 fixed; P poke A 64K 1; P fork C\n"
+          "C write A \"x\"; show diff\n",
+          "leaf tables\n"
+          "  P   000000400000 table 198 shared by 2 read-only above -> table 198 read-only above\n"
+          "  C   000000400000 table 198 shared by 2 read-only above -> table 200\n"
+          "entries\n"
+          "  P   000000400000-000000410000 anon pfn 2-17 rwu A D excl -> anon pfn 2-17 r-u A D\n"
+          "  C   000000400000-000000401000 anon pfn 2 rwu A D excl -> anon pfn 19 rwu A D excl\n"
+          "  C   000000401000-000000410000 anon pfn 3-17 rwu A D excl -> anon pfn 3-17 r-u D\n"
+          "frames\n"
+          "    3-17 anon count 1 -> count 2\n"
+          "  + 19 anon count 1\n");
+    shows("modern-shared",
+          "file F 8K \"x\"; P mmap A 8K rw shared F at=0x400000 fixed; P read A 1\n"
+          "P pin K A read; show diff; P fork C; C munmap A 4K; show diff; P exit; show diff\n",
+          "frames\n"
+          "    1 file count 2 -> count 3 pins 1\n"
+          "VMAs\n"
+          "  C - 000000400000-000000402000 rw-s /F page 0\n"
+          "  C + 000000401000-000000402000 rw-s /F page 1\n"
+          "VMAs\n"
+          "  P - 000000400000-000000402000 rw-s /F page 0\n"
+          "leaf tables\n"
+          "  P - 000000400000 table 199\n"
+          "entries\n"
+          "  P   000000400000-000000401000 file pfn 1 r-u A -> none\n"
+          "frames\n"
+          "    1 file count 3 pins 1 -> count 2 pins 1\n");
 }
 
 int main(void)
@@ -178,6 +246,7 @@ int main(void)
         cmocka_unit_test(frames_tell_who_holds_them),
         cmocka_unit_test(counters_are_the_scenarios_own),
         cmocka_unit_test(a_difference_is_that_of_the_last_operation),
+        cmocka_unit_test(a_split_and_an_end_can_be_followed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
