@@ -2,9 +2,9 @@
 /*
  * Random scenarios, compared on two backends, and shortened when they disagree.
  *
- * A run is cut into episodes: a new pair of backends, some hundred operations, the comparison of all
- * that can be seen, and the proof that nothing is lost. Each episode has a seed of its own, made from
- * the run's and its number, so that one alone can be repeated.
+ * A run is cut into episodes: a new pair of backends, some hundred operations, the comparison of
+ * all that can be seen, and the proof that nothing is lost. Each episode has a seed of its own,
+ * made from the run's and its number, so that one alone can be repeated.
  */
 #ifndef FORKLAB_SCENARIO_FUZZ_H
 #define FORKLAB_SCENARIO_FUZZ_H

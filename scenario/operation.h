@@ -6,8 +6,8 @@
  * backend (backend.h), shortened when it fails, and written as text again (writer.h). Names of
  * tasks, regions, files and pins are numbers here, positions in the scenario's tables of names.
  *
- * Calls carry Linux's own numbers (pager/abi.h), so that wrong flags can be tried too. Addresses are
- * the emulated ones; on the host a backend adds a constant.
+ * Calls carry Linux's own numbers (pager/abi.h), so that wrong flags can be tried too. Addresses
+ * are the emulated ones; on the host a backend adds a constant.
  */
 #ifndef FORKLAB_SCENARIO_OPERATION_H
 #define FORKLAB_SCENARIO_OPERATION_H
@@ -117,7 +117,7 @@ enum scenario_quantity {
     QUANTITY_ANONYMOUS,
     QUANTITY_LOCKED,
     QUANTITY_SWAP,
-    QUANTITY_MAPS, /* answered by text: "rw-p 8K, r--p 4K, - 4K": rights and sizes along the range */
+    QUANTITY_MAPS,   /* rights and sizes along the range, as text: "rw-p 8K, r--p 4K, - 4K" */
     QUANTITY_TABLES, /* leaf tables that the task holds alone: emulator only, like all below */
     QUANTITY_SHARED_TABLES,
     QUANTITY_FRAMES, /* frames in use for data, of the machine */
