@@ -293,16 +293,16 @@ static bool read_kernel(struct reader *reader, struct scenario_selector *selecto
     }
     for (size_t i = 0; i < kernel_count; i++)
         nearest_offer(&nearest, kernels[i].name);
-    return reader_fail(reader, reader->token.column, "expected a kernel, found %s%s",
-                       quote_text(quoted, reader->token.text, reader->token.length),
-                       reader_hint(hint, &nearest));
+    return reader_fail(
+        reader, reader->token.column, "expected a kernel, host or linux>=VERSION, found %s%s",
+        quote_text(quoted, reader->token.text, reader->token.length), reader_hint(hint, &nearest));
 }
 
 static bool read_selector(struct reader *reader, struct scenario_selector *selector)
 {
     *selector = (struct scenario_selector){.kind = SELECT_HOST};
     if (reader->token.kind != TOKEN_WORD)
-        return reader_expected(reader, "a kernel, host, linux>=VERSION or linux<VERSION");
+        return reader_expected(reader, "a kernel, host or linux>=VERSION");
     if (reader_is(reader, "host")) {
         reader_next(reader);
         return true;

@@ -94,9 +94,7 @@ void writer_version(const struct writer *writer, const struct scenario_selector 
     uint32_t version = selector->version;
     uint32_t patch = version % 1000;
 
-    fprintf(writer->stream, "%s%" PRIu32 ".%" PRIu32,
-            selector->kind == SELECT_LINUX_BEFORE ? "<" : ">=", version / 1000000,
-            version / 1000 % 1000);
+    fprintf(writer->stream, "%" PRIu32 ".%" PRIu32, version / 1000000, version / 1000 % 1000);
     if (patch != 0)
         fprintf(writer->stream, ".%" PRIu32, patch);
 }
@@ -112,7 +110,7 @@ static void write_selector(const struct writer *writer, const struct scenario_se
         break;
     case SELECT_LINUX_FROM:
     case SELECT_LINUX_BEFORE:
-        fputs("linux", writer->stream);
+        fputs(selector->kind == SELECT_LINUX_FROM ? "linux>=" : "linux<", writer->stream);
         writer_version(writer, selector);
         break;
     }
