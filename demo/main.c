@@ -25,6 +25,8 @@ static const struct subcommand subcommands[] = {
      "forklab fault", cmd_fault},
     {"kernels", "the emulated kernels, and the policies that make them", "forklab kernels",
      cmd_kernels},
+    {"run", "a scenario: what tasks do to their memory, and what must come of it",
+     "forklab run lesson.scn --trace", cmd_run},
 };
 
 enum { SUBCOMMAND_COUNT = sizeof(subcommands) / sizeof(subcommands[0]) };
