@@ -64,8 +64,8 @@ enum scenario_answer_kind {
     ANSWER_OK,      /* it works, whatever it returns: = ok, = 0 */
     ANSWER_ERROR,   /* = EINVAL */
     ANSWER_SIGNAL,  /* = SIGSEGV [maperr|accerr|kernel] [at ADDRESS]: the task is killed by it */
-    ANSWER_DATA,    /* = "text"; of PEEK a fill: every byte is this one, whatever its size says */
-    ANSWER_NUMBER,  /* = 5: the number that it returns */
+    ANSWER_DATA,    /* = "text"; of PEEK a byte for each page, or one for all */
+    ANSWER_NUMBER,  /* = 5: the number that it returns; of PEEK the byte of every page */
     ANSWER_ADDRESS, /* = A+4K: the address that it returns */
     ANSWER_BITS,    /* = 1101: of mincore */
     ANSWER_EXIT,    /* = exit 3: of wait */

@@ -75,8 +75,8 @@ static void test_alternatives(void **state)
     struct scenario scenario;
     struct scenario_operation operation = of_task(VERB_PEEK, 0);
     struct scenario_answer answers[3] = {
-        {.kind = ANSWER_DATA,
-         .data = {.kind = DATA_FILL, .fill = 1, .bytes = 1},
+        {.kind = ANSWER_NUMBER,
+         .number = 1,
          .has_faults = true,
          .faults = 2,
          .selector_count = 2,
