@@ -129,7 +129,7 @@ static bool next_part(const struct remap *remap, va_t from, struct entry_move *p
     const struct vma *vma = vma_find(remap->mm, from);
     va_t end = remap->from + kept_bytes(remap);
 
-    if (vma == NULL || vma->start >= end)
+    if (from >= end || vma == NULL || vma->start >= end)
         return false;
     part->from = max_u64(vma->start, from);
     part->to = remap->to + (part->from - remap->from);
