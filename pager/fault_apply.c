@@ -271,11 +271,20 @@ static void mark_accessed(struct fault *fault)
     table_change(ram, table_for_all(ram, fault->leaf.table), slot_of(fault), fault->entry);
 }
 
+/* Linux founds the family of a mapping that is to grow before it finds that the limits forbid it. */
+static void note_refused_growth(struct fault *fault)
+{
+    if (fault_meets_stack(fault) && anon_family_reserve(fault->vma) == 0)
+        anon_family_join(fault->vma);
+}
+
 enum event fault_resolve(struct fault *fault)
 {
     for (;;) {
         enum event step = fault_classify(fault);
 
+        if (step == EVENT_BAD_MAPERR)
+            note_refused_growth(fault);
         if (fault_is_bad(step))
             return step;
         if (step == FAULT_PERMITTED)
