@@ -1,76 +1,58 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Scenarios for tests; scenario_fixture.h says what for. */
+/* Texts read, operations compared. */
 #include "tests/support/scenario_fixture.h"
 
-#include <stdio.h>
+#include <setjmp.h>
+#include <stdarg.h>
 #include <string.h>
 
-#include "scenario/reader.h"
+#include <cmocka.h>
 
-#define RAM_BYTES ((uint64_t)8 << 20)
-
-static void failed(void *context, const struct scenario_operation *operation, const char *what)
-{
-    struct told *told = context;
-
-    (void)operation;
-    if (told->length < sizeof(told->text))
-        told->length += (size_t)snprintf(told->text + told->length,
-                                         sizeof(told->text) - told->length, "%s\n", what);
-}
-
-void scenario_of_text(struct scenario *scenario, const char *text)
+void read_good(struct scenario *scenario, const char *text)
 {
     char problem[SCENARIO_PROBLEM_BYTES];
+    int error = scenario_read_text(scenario, "good", text, strlen(text), problem, sizeof(problem));
 
-    if (scenario_read_text(scenario, "t", text, strlen(text), problem, sizeof(problem)) != 0)
-        fail_msg("%s", problem);
+    if (error != 0)
+        fail_msg("\"%s\": %s", text, problem);
+    assert_string_equal(problem, "");
 }
 
-struct backend *backend_begin(const struct kernel *kernel, enum mmu_kind mmu)
+void assert_operation(const struct scenario *scenario, size_t at,
+                      const struct scenario_operation *expected)
 {
-    const struct machine_options options = {.kernel = kernel, .mmu = mmu, .ram_bytes = RAM_BYTES};
-    char problem[SCENARIO_WHY_BYTES];
-    struct backend *backend = NULL;
+    struct scenario made = *scenario;
+    struct scenario_operation operation = *expected;
+    const char *difference;
+    size_t place;
 
-    if (emulated_create(&backend, &options, problem, sizeof(problem)) != 0)
-        fail_msg("%s", problem);
-    return backend;
+    assert_true(at < scenario->count);
+    made.operations = &operation;
+    made.count = 1;
+    struct scenario read = *scenario;
+
+    read.operations = &scenario->operations[at];
+    read.count = 1;
+    difference = scenario_difference(&read, &made, &place);
+    if (difference != NULL)
+        fail_msg("operation %zu differs in %s", at, difference);
 }
 
-void backend_end(struct backend *backend)
+struct scenario_address at_region(uint16_t region, uint64_t offset_bytes)
 {
-    char why[SCENARIO_WHY_BYTES] = "";
-
-    if (!backend->ops->end(backend, why, sizeof(why)))
-        fail_msg("%s", why);
+    return (struct scenario_address){
+        .base = BASE_REGION, .region = region, .offset_bytes = offset_bytes};
 }
 
-void run_at(const struct kernel *kernel, enum mmu_kind mmu, const char *text, struct told *told,
-            struct scenario_result *result)
+struct scenario_address at_number(uint64_t offset_bytes)
 {
-    struct scenario_report report = {.failed = failed, .context = told, .checks = true};
-    struct scenario scenario;
-    struct backend *backend = backend_begin(kernel, mmu);
-
-    *told = (struct told){0};
-    scenario_of_text(&scenario, text);
-    scenario_run(&scenario, backend, &report, result);
-    backend_end(backend);
-    scenario_free(&scenario);
+    return (struct scenario_address){.base = BASE_ABSOLUTE, .offset_bytes = offset_bytes};
 }
 
-void holds_everywhere(const char *text)
+struct scenario_operation of_task(enum scenario_verb verb, uint16_t task)
 {
-    for (size_t i = 0; i < kernel_count; i++) {
-        for (unsigned mmu = MMU_HOST; mmu <= MMU_SOFT; mmu++) {
-            struct scenario_result result;
-            struct told told;
+    struct scenario_operation operation = scenario_operation_blank(verb);
 
-            run_at(&kernels[i], (enum mmu_kind)mmu, text, &told, &result);
-            if (result.end != SCENARIO_HELD)
-                fail_msg("%s, %s MMU: %s%s", kernels[i].name, mmu == MMU_HOST ? "host" : "soft",
-                         told.text, result.why);
-        }
-    }
+    operation.task = task;
+    return operation;
 }

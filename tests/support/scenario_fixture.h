@@ -1,36 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Scenarios from text, run on small emulated machines. What goes wrong fails the test. */
-#ifndef FORKLAB_TESTS_SCENARIO_FIXTURE_H
-#define FORKLAB_TESTS_SCENARIO_FIXTURE_H
+/* What the tests of scenarios as text share. */
+#ifndef FORKLAB_TESTS_SUPPORT_SCENARIO_FIXTURE_H
+#define FORKLAB_TESTS_SUPPORT_SCENARIO_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
+#include "scenario/reader.h"
+#include "tests/support/same_scenario.h"
 
-#include "scenario/emulated.h"
-#include "scenario/run.h"
+/* Reads a text that must be right. */
+void read_good(struct scenario *scenario, const char *text);
 
-#include <cmocka.h>
+/* The operation at a position is this one; names have the numbers in which the text gives them. */
+void assert_operation(const struct scenario *scenario, size_t at,
+                      const struct scenario_operation *expected);
 
-enum { TOLD_BYTES = 4096 };
+struct scenario_address at_region(uint16_t region, uint64_t offset_bytes);
+struct scenario_address at_number(uint64_t offset_bytes);
 
-/* What a run told: its failures, a line each. */
-struct told {
-    char text[TOLD_BYTES];
-    size_t length;
-};
-
-/* The text is a scenario, named "t". */
-void scenario_of_text(struct scenario *scenario, const char *text);
-
-/* A backend on a small machine; its end, when nothing of it may be left. */
-struct backend *backend_begin(const struct kernel *kernel, enum mmu_kind mmu);
-void backend_end(struct backend *backend);
-
-/* Runs the text in one place, all invariants after each operation, and ends the machine. */
-void run_at(const struct kernel *kernel, enum mmu_kind mmu, const char *text, struct told *told,
-            struct scenario_result *result);
-
-/* It holds on every kernel and both MMUs. */
-void holds_everywhere(const char *text);
+/* A blank operation of that task. */
+struct scenario_operation of_task(enum scenario_verb verb, uint16_t task);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the runner says when things go wrong, and where a scenario says that it cannot run. */
-#include "tests/support/scenario_fixture.h"
+#include "tests/support/emulated_fixture.h"
 
 /* --- what goes wrong --- */
 

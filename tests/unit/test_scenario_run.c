@@ -3,7 +3,7 @@
  * Scenarios on emulated machines: every verb, on every kernel and both MMUs, with all invariants
  * after each operation and nothing left at the end.
  */
-#include "tests/support/scenario_fixture.h"
+#include "tests/support/emulated_fixture.h"
 
 /* --- accesses --- */
 
