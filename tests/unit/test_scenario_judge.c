@@ -25,7 +25,7 @@ static void failures_say_what_was_expected(void **state)
                3,
                "t:2:1: expected fill 0x02 8192, came fill 0x01 8192; byte 0 is the first that "
                "differs (0x01)\n"
-               "t:3:1: expected fill 0x02 2, came hex:0101\n"
+               "t:3:1: expected 2, came hex:0101\n"
                "t:4:1: expected EFAULT, came ok\n");
     fails_with("P mmap A 4K rw private anon at=0x40000000 fixed = 0x50000000\nP munmap A 0\n"
                "P read A 1 = hex:00 faults 0\nP read A 1 = hex:00 faults 1\nP fork C; C exit 3; P "
