@@ -125,7 +125,7 @@ static int move_all(struct remap *remap)
     va_t shift = remap->target - remap->start;
     va_t at = remap->start;
 
-    while (space_any_in(space, at, end)) {
+    while (at < end && space_any_in(space, at, end)) {
         size_t position = space_position(space, at);
         struct remap part = *remap;
 
@@ -288,6 +288,21 @@ static void perform_remap(struct remap *remap)
     }
 }
 
+/* Into what the model does not know? A place of absurd size may only shrink, which is refused. */
+static bool reaches_too_far(const struct remap *remap)
+{
+    const struct model_call *call = remap->call;
+    bool is_absurd = remap->old_bytes > remap->space->layout->user_end - remap->start;
+
+    if (remap->start >= remap->space->layout->user_end)
+        return false;
+    if (is_absurd && !implies_target(remap))
+        return model_is_blind(call, remap->start, 1);
+    return model_is_blind(call, remap->start, remap->old_bytes) ||
+           (implies_target(remap) && remap->target != 0 &&
+            model_is_blind(call, remap->target, remap->new_bytes));
+}
+
 void model_mremap(struct model_call *call)
 {
     const struct scenario_operation *operation = call->operation;
@@ -302,9 +317,7 @@ void model_mremap(struct model_call *call)
 
     if (error != 0)
         answer_error(call, error);
-    else if (model_is_blind(call, remap.start, remap.old_bytes) ||
-             (implies_target(&remap) && remap.target != 0 &&
-              model_is_blind(call, remap.target, remap.new_bytes)))
+    else if (reaches_too_far(&remap))
         answer_unable(call, "the model does not know what is mapped there");
     else
         perform_remap(&remap);
