@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The host backend: made, asked, ended. host_layout.h has the addresses, host_serve.c the other side.
+ * The host backend: made, asked, ended. host_layout.h has the addresses, host_serve.c the other
+ * side.
  *
  * Known differences from an emulated machine that no scenario can make go away: how much memory may
  * be promised (vm.overcommit_memory), how many mappings a task may have (its program takes some of
- * vm.max_map_count), how far the topmost mapping can grow in place (1 MiB), and sizes in smaps, which
- * are whole kilobytes.
+ * vm.max_map_count), how far the topmost mapping can grow in place (1 MiB), and sizes in smaps,
+ * which are whole kilobytes.
  */
 #include <errno.h>
 #include <inttypes.h>

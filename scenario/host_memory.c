@@ -3,8 +3,9 @@
  * Memory operations of the host backend: addresses are translated, arguments that would destroy the
  * program which serves are refused, and the rest goes to the real kernel as it is.
  *
- * A range may end where the scenario's part does (host_layout.h), or be such that the kernel rejects
- * it before it looks at what is mapped: begin in its half, wrap around, or, for some calls, end there.
+ * A range may end where the scenario's part does (host_layout.h), or be such that the kernel
+ * rejects it before it looks at what is mapped: begin in its half, wrap around, or, for some calls,
+ * end there.
  */
 #include <string.h>
 
