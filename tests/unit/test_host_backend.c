@@ -89,6 +89,13 @@ static void test_refuses_its_own(void **state)
     bench_unable(bench, bench_on(VERB_READ, P, G, 0, 1), "no region of that name");
     bench_error(bench, bench_at(VERB_MUNMAP, P, BENCH_PAGE, UINT64_MAX - 2 * BENCH_PAGE), EINVAL);
     bench_error(bench, bench_at(VERB_MUNMAP, P, BENCH_PAGE, (uint64_t)1 << 47), EINVAL);
+    /* An end that just does not wrap, and one that does. */
+    bench_unable(bench,
+                 protect(bench_at(VERB_MPROTECT, P, 0, -HOST_BIAS - BENCH_PAGE), ABI_PROT_NONE),
+                 "the program's own part");
+    bench_error(bench, protect(bench_at(VERB_MPROTECT, P, 0, -HOST_BIAS), ABI_PROT_NONE), ENOMEM);
+    bench_unable(bench, bench_at(VERB_STRIPE, P, 0, UINT64_MAX), "the program's own part");
+    bench_error(bench, bench_at(VERB_STRIPE, P, HOST_USER_TOP, UINT64_MAX), ENOMEM);
     bench_poke(bench, P, A, 1, 1);
 }
 
