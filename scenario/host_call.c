@@ -162,7 +162,7 @@ void host_call_pin(struct host_service *service, const struct host_request *requ
     if (ring < 0) {
         reply->kind = OUTCOME_UNABLE;
         snprintf(reply->why, sizeof(reply->why), "io_uring, which would pin the page: %s",
-                 strerror(errno));
+                 strerrordesc_np(errno));
         return;
     }
     long result = syscall(SYS_io_uring_register, ring, IORING_REGISTER_BUFFERS, &page, 1);

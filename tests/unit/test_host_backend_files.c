@@ -38,10 +38,9 @@ static struct scenario_operation pin(enum scenario_verb verb, uint16_t task, uin
 static void test_file_mappings(void **state)
 {
     struct bench *bench = *state;
-    static uint8_t tail[BENCH_PAGE];
+    static uint8_t tail[BENCH_PAGE] = {[95] = 'h', 'e', 'l', 'l', 'o'};
     uint64_t pages = 2 * BENCH_PAGE;
 
-    memcpy(tail + 95, "hello", 5);
     bench_ok(bench, bench_file(VERB_FILE, F, 0, 100));
     bench_value(bench, with_text(bench_file(VERB_FWRITE, F, 95, 0), "hello"), 5);
     bench_ok(bench, map_file(P, A, F, pages, BENCH_RW, ABI_MAP_SHARED));

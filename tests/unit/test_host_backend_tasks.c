@@ -101,8 +101,8 @@ static void test_usage(void **state)
     bench_ok(bench, bench_map(P, A, 64 * BENCH_PAGE, BENCH_RW, BENCH_PRIVATE));
     bench_poke(bench, P, A, 64, 1);
     bench_ok(bench, bench_task(VERB_FORK, P, C));
-    for (uint16_t task = P; task <= C; task++) {
-        vma = bench_vma(bench, task, HOST_MAP_TOP - 1);
+    for (unsigned task = P; task <= C; task++) {
+        vma = bench_vma(bench, (uint16_t)task, HOST_MAP_TOP - 1);
         assert_int_equal(vma->rss, 256 << 10);
         assert_int_equal(vma->shared, 256 << 10);
         assert_int_equal(vma->private, 0);
@@ -270,17 +270,16 @@ static void test_show(void **state)
 static int child_of(int process)
 {
     char path[64];
-    int child = 0;
+    char text[64] = "";
 
     snprintf(path, sizeof(path), "/proc/%d/task/%d/children", process, process);
     FILE *stream = fopen(path, "re");
 
     if (stream == NULL)
         return 0;
-    if (fscanf(stream, "%d", &child) != 1)
-        child = 0;
+    (void)fgets(text, sizeof(text), stream);
     (void)fclose(stream);
-    return child;
+    return (int)strtol(text, NULL, 10);
 }
 
 /* A task that is gone without our doing breaks the run: that is said, and what is left is ended. */
