@@ -10,6 +10,7 @@
 
 #include "pager/rmap.h"
 #include "pager/vma_index.h"
+#include "pager/vma_merge.h"
 
 /* May leaf tables be shared at fork? OFF runs all the code that can share, and then copies. */
 enum sharing { SHARING_NONE, SHARING_OFF, SHARING_LEAF };
@@ -26,12 +27,15 @@ enum free_space { FREE_SPACE_UP, FREE_SPACE_DOWN };
 
 struct kernel {
     const char *name;
+    uint32_t linux_version; /* that it follows: major * 1,000,000 + minor * 1,000 + patch */
     const struct vma_index_ops *index;
     const struct rmap_scheme *rmap;
+    const struct merge_policy *merging;
     enum free_space free_space;
     enum fork_entries fork_entries;
     enum sharing sharing;
     enum absent_entry absent_entry;
+    uint32_t most_vmas;            /* of an address space (vm.max_map_count) */
     unsigned least_shared_entries; /* a table with fewer is copied at fork, not shared */
     const char *seed;              /* the post that its figures come from, or "-" */
     const char *missing;           /* what of its row is not there yet, or "" */

@@ -25,7 +25,9 @@ struct scenario_result {
 
 /* What the report is made of: each may be NULL. */
 struct scenario_report {
-    /* Before and after an operation. */
+    /* Before each statement: false ends the run there. */
+    bool (*goes_on)(void *context, const struct scenario_operation *operation);
+    /* Before a statement and after an operation. */
     void (*before)(void *context, const struct scenario_operation *operation);
     void (*after)(void *context, const struct scenario_operation *operation,
                   const struct scenario_outcome *outcome);
