@@ -68,15 +68,12 @@ static void mincore_call(struct host_service *service, const struct host_request
 static void stripe(const struct host_request *request, struct host_reply *reply)
 {
     uint64_t pages = request->bytes / CALL_PAGE_BYTES + (request->bytes % CALL_PAGE_BYTES != 0);
-    uint64_t changed = 0;
     long result = 0;
 
-    for (uint64_t page = 0; page < pages && result == 0; page += 2) {
+    for (uint64_t page = 0; page < pages && result == 0; page += 2)
         result = syscall(SYS_mprotect, request->address + page * CALL_PAGE_BYTES, CALL_PAGE_BYTES,
                          request->protection);
-        changed += result == 0;
-    }
-    host_call_answer(reply, result != 0 ? result : (long)changed);
+    host_call_answer(reply, result);
 }
 
 /* --- limits --- */

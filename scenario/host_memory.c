@@ -7,6 +7,7 @@
  * rejects it before it looks at what is mapped: begin in its half, wrap around, or, for some calls,
  * end there.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "scenario/emulated.h"
@@ -105,43 +106,64 @@ static bool place_operands(struct host_backend *host, const struct scenario_oper
 
 /* --- refusals --- */
 
-/*
- * Is the range the scenario's, or one that is refused before it does harm? The end is computed as
- * the kernel does it, wrapping: an end that lies below the start is no range to it.
- */
-static bool is_harmless(uint64_t start, uint64_t bytes, bool is_checked_first)
+/* The end of a range of pages as the kernel computes it: if it wraps, it lies below the start. */
+static uint64_t end_of(uint64_t start, uint64_t bytes)
 {
     uint64_t offset = start % MEMORY_PAGE_BYTES;
-    uint64_t end = start - offset + round_up(bytes + offset, MEMORY_PAGE_BYTES);
 
-    if (start >= HOST_USER_TOP || end < start - offset)
-        return true;
-    return end <= HOST_END || (is_checked_first && end > HOST_USER_TOP);
+    return start - offset + round_up(bytes + offset, MEMORY_PAGE_BYTES);
+}
+
+/* Is the range the scenario's, or one that is refused before anything is looked at? */
+static bool is_harmless(uint64_t start, uint64_t bytes)
+{
+    uint64_t end = end_of(start, bytes);
+
+    return start >= HOST_USER_TOP || end < start || end <= HOST_END || end > HOST_USER_TOP;
 }
 
 static bool is_harmless_call(const struct host_request *request)
 {
-    uint64_t address = request->address;
-
     switch (request->verb) {
     case VERB_MMAP:
-        return !is_fixed(request) || is_harmless(address, request->bytes, true);
-    case VERB_MUNMAP:
-    case VERB_MINCORE:
-        return is_harmless(address, request->bytes, true);
+        return !is_fixed(request) || is_harmless(request->address, request->bytes);
     case VERB_MREMAP:
-        return is_harmless(address, request->bytes, false) &&
+        return is_harmless(request->address, request->bytes) &&
                ((request->flags & ABI_MREMAP_FIXED) == 0 ||
-                is_harmless(request->target, request->new_bytes, true));
-    case VERB_STRIPE: /* many calls, each of which wraps nothing */
-        return address >= HOST_USER_TOP ||
-               (request->bytes <= HOST_END && is_harmless(address, request->bytes, false));
-    case VERB_BRK:
-    case VERB_LIMIT:
-        return true;
+                is_harmless(request->target, request->new_bytes));
+    case VERB_MUNMAP:
+        return is_harmless(request->address, request->bytes);
     default:
-        return is_harmless(address, request->bytes, false);
+        return true;
     }
+}
+
+/*
+ * Calls on what is mapped in a range that reaches beyond the scenario's part get no further than
+ * its end: true if they were to. What lies behind is unmapped to the scenario, so that the answer
+ * is ENOMEM, as the kernel gives it by itself for the gap before the end.
+ */
+static bool clip(struct host_request *request)
+{
+    bool is_one_call = request->verb != VERB_STRIPE;
+
+    switch (request->verb) {
+    case VERB_MPROTECT:
+    case VERB_MADVISE:
+    case VERB_MLOCK:
+    case VERB_MUNLOCK:
+    case VERB_MSYNC:
+    case VERB_MINCORE:
+    case VERB_STRIPE:
+        break;
+    default:
+        return false;
+    }
+    if (request->address >= HOST_END || request->bytes <= HOST_END - request->address ||
+        (is_one_call && end_of(request->address, request->bytes) < request->address))
+        return false;
+    request->bytes = HOST_END - request->address;
+    return true;
 }
 
 static bool is_possible(const struct host_request *request, struct scenario_outcome *outcome)
@@ -194,10 +216,15 @@ void host_memory_call(struct host_backend *host, const struct scenario_operation
     struct host_reply reply;
     int file = operation->verb == VERB_MMAP ? host_descriptor(host, operation->file) : -1;
 
-    if (!place_operands(host, operation, &request, outcome) || !is_possible(&request, outcome) ||
-        !host_ask_task(host, operation->task, &request, file, &reply))
+    if (!place_operands(host, operation, &request, outcome) || !is_possible(&request, outcome))
+        return;
+    bool is_clipped = clip(&request);
+
+    if (!host_ask_task(host, operation->task, &request, file, &reply))
         return;
     host_outcome_of_reply(host, &reply, outcome);
+    if (is_clipped && (reply.kind == OUTCOME_DONE || reply.kind == OUTCOME_DATA))
+        host_error(outcome, ENOMEM);
     if (reply.kind == OUTCOME_DONE &&
         (operation->verb == VERB_MMAP || operation->verb == VERB_MREMAP ||
          operation->verb == VERB_BRK))

@@ -218,5 +218,5 @@ void host_pin_write(struct host_backend *host, const struct scenario_operation *
 {
     if (host_put_data(host, &operation->data, outcome) &&
         is_transferred(host, operation, IORING_OP_READ_FIXED, operation->data.bytes, outcome))
-        host_done(outcome, operation->data.bytes);
+        host_done(outcome, 0);
 }

@@ -141,7 +141,7 @@ static void test_pin(void **state)
     bench_ok(bench, bench_task(VERB_FORK, P, C));
     bench_ok(bench, bench_write(P, A, 0, "new"));
     bench_data(bench, pin(VERB_PINREAD, SCENARIO_NOBODY, 0, 3), "new", 3);
-    bench_value(bench, with_text(pin(VERB_PINWRITE, SCENARIO_NOBODY, 1, 0), "EW"), 2);
+    bench_value(bench, with_text(pin(VERB_PINWRITE, SCENARIO_NOBODY, 1, 0), "EW"), 0);
     bench_text(bench, P, A, 0, "nEW");
     bench_text(bench, C, A, 0, "old");
     bench_error(bench, pin(VERB_PINREAD, SCENARIO_NOBODY, BENCH_PAGE - 1, 2), EFAULT);
