@@ -106,7 +106,8 @@ static bool place_operands(struct host_backend *host, const struct scenario_oper
 
 /* --- refusals --- */
 
-/* The end of a range of pages as the kernel computes it: if it wraps, it lies below the start. */
+/* The end of a range of pages as the kernel computes it: if the size wraps, it is the start; if the
+ * sum does, it lies below. */
 static uint64_t end_of(uint64_t start, uint64_t bytes)
 {
     uint64_t offset = start % MEMORY_PAGE_BYTES;
@@ -145,7 +146,8 @@ static bool is_harmless_call(const struct host_request *request)
  */
 static bool clip(struct host_request *request)
 {
-    bool is_one_call = request->verb != VERB_STRIPE;
+    uint64_t first = request->address - request->address % MEMORY_PAGE_BYTES;
+    bool wraps = end_of(request->address, request->bytes) <= first;
 
     switch (request->verb) {
     case VERB_MPROTECT:
@@ -160,7 +162,7 @@ static bool clip(struct host_request *request)
         return false;
     }
     if (request->address >= HOST_END || request->bytes <= HOST_END - request->address ||
-        (is_one_call && end_of(request->address, request->bytes) < request->address))
+        (wraps && request->verb != VERB_STRIPE))
         return false;
     request->bytes = HOST_END - request->address;
     return true;

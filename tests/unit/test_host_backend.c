@@ -90,6 +90,7 @@ static void test_refuses_its_own(void **state)
     bench_error(bench, bench_on(VERB_MLOCK, P, A, 0, (uint64_t)1 << 45), ENOMEM);
     bench_error(bench, bench_on(VERB_MINCORE, P, A, 0, (uint64_t)1 << 45), ENOMEM);
     bench_error(bench, bench_on(VERB_MUNLOCK, P, A, 0, (uint64_t)1 << 63), ENOMEM);
+    bench_ok(bench, bench_on(VERB_MUNLOCK, P, A, 0, UINT64_MAX));
     bench_unable(bench,
                  map_at(bench_map(P, B, BENCH_PAGE, BENCH_RW, BENCH_PRIVATE | ABI_MAP_FIXED),
                         HOST_MAP_TOP + ((uint64_t)64 << 20)),
