@@ -56,9 +56,31 @@ int fuzz_make(struct scenario *scenario, uint64_t seed, const struct fuzz_mix *m
 /*
  * Two backends side by side: true while they agree. At the first difference `why` says what, and
  * `*at` is how many operations were performed.
+ *
+ * `one` is asked first, and has to be the less able: what it says it is unable to do is not asked of
+ * the other.
  */
 bool fuzz_compare(const struct scenario *scenario, struct backend *one, struct backend *other,
                   bool checks, size_t *at, char *why, size_t why_bytes);
+
+/* The same with a choice of what is compared. */
+struct fuzz_comparison {
+    const struct scenario *scenario;
+    struct backend *one;
+    struct backend *other; /* NULL: nothing to compare with; the operations are performed */
+    bool checks;           /* every invariant after every operation */
+    bool vmas;             /* the mappings VMA by VMA; else only which rights are where */
+    bool usage;            /* Rss and its kin */
+    bool residency;        /* what mincore tells */
+    bool faults;           /* how many faults the accesses took */
+    /* `one` has so little RAM that memory runs out. What it refuses for that reason is left out on
+     * the other, where memory never ends; NULL: it has enough. */
+    const struct machine *short_of_memory;
+    size_t at; /* operations performed */
+    char *why;
+    size_t why_bytes;
+};
+bool fuzz_compare_as(struct fuzz_comparison *comparison);
 
 /* Leaves out what is not needed for `fails` to say true. */
 typedef bool fuzz_fails(void *context, const struct scenario *scenario);
