@@ -10,9 +10,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "demo/commands.h"
+#include "scenario/host.h"
 #include "scenario/reader.h"
 
 enum {
@@ -23,6 +25,7 @@ enum {
     KEY_MMU = 0x100,
     KEY_GEOMETRY,
     KEY_RAM,
+    KEY_HOST,
     KEY_JSON,
     KEY_STEP,
     KEY_NO_CHECKS,
@@ -42,6 +45,7 @@ static const struct argp_option option_table[] = {
     {"kernel", KEY_KERNEL, "NAME", 0, "The kernel (default: modern-shared; see forklab kernels)", 0},
     {"mmu", KEY_MMU, "host|soft", 0, "The MMU: real faults, or a walk of the tables (default: host)", 0},
     {"geometry", KEY_GEOMETRY, "NAME", 0, "x86-64, i386 or tiny (default: x86-64)", 0},
+    {"host", KEY_HOST, NULL, 0, "On the real kernel below: a process for each task", 0},
     {"ram", KEY_RAM, "SIZE", 0, "Memory of the emulated machine (default: 1G)", 0},
     {"seed", KEY_SEED, "N", 0, SEED_TEXT, 0},
     {"quiet", KEY_QUIET, NULL, 0, "Only what went wrong", 0},
@@ -65,6 +69,13 @@ static const char documentation[] =
     "| forklab run -";
 
 /* --- options --- */
+
+/* Something that only an emulated machine has. */
+static error_t take_emulated(struct run_options *options, error_t taken)
+{
+    options->emulated_only = true;
+    return taken;
+}
 
 static error_t take_kernel(struct run_options *options, const char *name)
 {
@@ -142,6 +153,10 @@ static error_t check_options(struct run_options *options)
     if (options->path == NULL)
         return command_line_refuse(&options->line,
                                    "which scenario? give a FILE, or - for standard input");
+    if (options->host && (options->emulated_only || options->step))
+        return command_line_refuse(&options->line,
+                                   "--host runs on the real kernel: --kernel, --mmu, --geometry, "
+                                   "--ram, --seed and --step are for emulated ones");
     if (!options->step)
         return 0;
     if (options->format_given)
@@ -160,15 +175,18 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
     switch (key) {
     case KEY_KERNEL:
-        return take_kernel(options, argument);
+        return take_emulated(options, take_kernel(options, argument));
     case KEY_MMU:
-        return take_mmu(options, argument);
+        return take_emulated(options, take_mmu(options, argument));
     case KEY_GEOMETRY:
-        return take_geometry(options, argument);
+        return take_emulated(options, take_geometry(options, argument));
     case KEY_RAM:
-        return take_ram(options, argument);
+        return take_emulated(options, take_ram(options, argument));
     case KEY_SEED:
-        return take_seed(options, argument);
+        return take_emulated(options, take_seed(options, argument));
+    case KEY_HOST:
+        options->host = true;
+        return 0;
     case KEY_QUIET:
         return take_format(options, RUN_QUIET);
     case KEY_TRACE:
@@ -257,7 +275,18 @@ static int prepare_machine(struct run_session *session)
     return error;
 }
 
-static int create_backend(struct run_options *options, struct run_session *session)
+static int create_host(struct run_options *options, struct run_session *session)
+{
+    struct utsname name;
+
+    if (uname(&name) != 0)
+        name = (struct utsname){.release = "of unknown version"};
+    snprintf(session->place, sizeof(session->place), "the real kernel, Linux %.60s", name.release);
+    return host_backend_create(&session->backend, options->line.problem,
+                               sizeof(options->line.problem));
+}
+
+static int create_emulated(struct run_options *options, struct run_session *session)
 {
     char *problem = options->line.problem;
     size_t problem_bytes = sizeof(options->line.problem);
@@ -314,7 +343,7 @@ static int run_scenario(struct run_options *options, const struct scenario *scen
 {
     struct run_session session = {.options = options, .scenario = scenario};
     struct scenario_result result;
-    int error = create_backend(options, &session);
+    int error = options->host ? create_host(options, &session) : create_emulated(options, &session);
 
     /* Where the host MMU cannot work at all, it was asked for what cannot be. */
     if (error != 0)

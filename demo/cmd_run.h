@@ -17,7 +17,8 @@ struct run_options {
     struct machine_options machine;
     uint64_t seed;
     bool seed_given;
-    bool host; /* on the real kernel below */
+    bool host;          /* on the real kernel below */
+    bool emulated_only; /* something was given that only an emulated machine has */
     enum run_format format;
     bool format_given;
     bool step;

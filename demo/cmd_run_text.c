@@ -69,6 +69,18 @@ static void print_statement(const struct text_report *report,
     putchar('\n');
 }
 
+/* Where nothing else tells what is shown. */
+static void before_show(void *context, const struct scenario_operation *operation)
+{
+    const struct text_report *report = context;
+
+    if (operation->verb != VERB_SHOW)
+        return;
+    fputs("# ", stdout);
+    operation_write(report->session->scenario, operation, stdout);
+    putchar('\n');
+}
+
 static void before(void *context, const struct scenario_operation *operation)
 {
     struct text_report *report = context;
@@ -129,13 +141,17 @@ void run_as_text(const struct run_session *session, struct scenario_result *resu
     bool tells_all = options->format == RUN_TRACE || options->step;
     struct text_report text = {.session = session, .waits = options->step};
     struct scenario_report report = {.goes_on = options->step ? goes_on : NULL,
-                                     .before = tells_all ? before : NULL,
+                                     .before = tells_all ? before : before_show,
                                      .after = tells_all ? after : NULL,
                                      .failed = failed,
                                      .context = &text,
-                                     .shows = options->format == RUN_QUIET ? NULL : stdout,
+                                     .shows = stdout,
                                      .checks = !options->no_checks};
 
+    if (options->format == RUN_QUIET) {
+        report.before = NULL;
+        report.shows = NULL;
+    }
     scenario_run(session->scenario, session->backend, &report, result);
 }
 

@@ -9,6 +9,7 @@
 #include "demo/column.h"
 #include "demo/commands.h"
 #include "demo/options.h"
+#include "scenario/host.h"
 #include "version.h"
 
 struct subcommand {
@@ -100,5 +101,6 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     host_column_serve_if_helper(argc, argv);
+    host_backend_serve_if_helper(argc, argv);
     return finish_output(run(argc, argv));
 }

@@ -4,7 +4,8 @@
  *
  * An open file names an object with the rights it was opened with, as a descriptor does. A memory
  * file is one that lives in its page cache alone, as on tmpfs: what was never written is absent and
- * reads as zeros.
+ * reads as zeros. A host file under an object is the object's alone as long as that lives: what
+ * other programs do to it is seen in pages that were not read yet, and in no other.
  *
  * The last page of a file may hold bytes past the end, which only mappings reach. They never come
  * to the file: reading stops at the end, and so does write-back. When a file becomes longer Linux

@@ -154,11 +154,11 @@ bool families_agree(struct machine *machine, char *why, size_t why_bytes)
     census.entries = calloc(census.capacity + 1, sizeof(*census.entries));
     if (census.entries == NULL)
         return invariant_broken(why, why_bytes, "memory ran out");
-    bool agree = count_all(machine, &census, why, why_bytes) &&
-                 counts_agree(&census, why, why_bytes);
+    bool agree =
+        count_all(machine, &census, why, why_bytes) && counts_agree(&census, why, why_bytes);
 
-    if (agree && (census.count != census.capacity ||
-                  census.links != machine->anon_links.used_count))
+    if (agree &&
+        (census.count != census.capacity || census.links != machine->anon_links.used_count))
         agree = invariant_broken(why, why_bytes, "%zu families and %zu links, %zu and %zu in use",
                                  census.count, census.links, census.capacity,
                                  machine->anon_links.used_count);

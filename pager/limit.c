@@ -18,8 +18,7 @@ uint64_t mm_mapped_pages(struct mm *mm, bool data_only)
 
 static bool is_within(struct mm *mm, uint64_t most_pages, bool data_only, uint64_t more_pages)
 {
-    return most_pages == UINT64_MAX ||
-           mm_mapped_pages(mm, data_only) + more_pages <= most_pages;
+    return most_pages == UINT64_MAX || mm_mapped_pages(mm, data_only) + more_pages <= most_pages;
 }
 
 bool mm_may_expand(struct mm *mm, uint32_t flags, uint64_t pages)

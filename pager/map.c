@@ -182,10 +182,10 @@ static int check_fixed_place(struct mm *mm, const struct map_request *request, u
 static int choose_place(struct mm *mm, const struct map_request *request, uint64_t bytes,
                         va_t *start)
 {
-    struct free_request wish = {
-        .bytes = bytes,
-        .hint = page_of(request->address),
-        .is_anonymous = request->object == NULL && !(request->flags & MAP_REQUEST_SHARED)};
+    struct free_request wish = {.bytes = bytes,
+                                .hint = page_of(request->address),
+                                .is_anonymous = request->object == NULL &&
+                                                !(request->flags & MAP_REQUEST_SHARED)};
 
     *start = request->address;
     if (request->flags & (MAP_REQUEST_FIXED | MAP_REQUEST_NOREPLACE))
@@ -208,8 +208,8 @@ static uint32_t vma_flags_of(const struct map_request *request)
         uint32_t request;
         uint32_t vma;
     } pairs[] = {
-        {MAP_REQUEST_SHARED, VMA_SHARED},        {MAP_REQUEST_GROWSDOWN, VMA_GROWS_DOWN},
-        {MAP_REQUEST_LOCKED, VMA_LOCKED},        {MAP_REQUEST_NORESERVE, VMA_NO_RESERVE},
+        {MAP_REQUEST_SHARED, VMA_SHARED},      {MAP_REQUEST_GROWSDOWN, VMA_GROWS_DOWN},
+        {MAP_REQUEST_LOCKED, VMA_LOCKED},      {MAP_REQUEST_NORESERVE, VMA_NO_RESERVE},
         {MAP_REQUEST_STACK, VMA_NO_HUGE_PAGE},
     };
     uint32_t flags = request->protection & VMA_PROTECTION;
@@ -260,10 +260,8 @@ static int check_limits(struct mm *mm, uint32_t flags, va_t start, va_t end)
 static int map_at(struct mm *mm, const struct map_request *request, va_t start, uint64_t bytes)
 {
     va_t end = start + bytes;
-    struct vma_shape shape = {.start = start,
-                              .end = end,
-                              .flags = vma_flags_of(request),
-                              .object = request->object};
+    struct vma_shape shape = {
+        .start = start, .end = end, .flags = vma_flags_of(request), .object = request->object};
     bool is_shared = (request->flags & MAP_REQUEST_SHARED) != 0;
     int error = room_for_hole(mm, start, end);
 

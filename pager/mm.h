@@ -27,11 +27,11 @@ struct mm {
     va_t stack_pointer;
     uint64_t stack_limit_bytes;
     uint64_t stack_gap_bytes; /* kept free below a stack */
-    uint64_t huge_bytes;      /* anonymous memory of a multiple of it is aligned to it; 0: none is */
+    uint64_t huge_bytes; /* anonymous memory of a multiple of it is aligned to it; 0: none is */
     uint32_t most_vmas;
-    uint32_t most_links;       /* of a VMA with families, so far */
-    uint64_t most_pages;       /* as setrlimit(2) limits: mapped in all, UINT64_MAX: no limit */
-    uint64_t most_data_pages;  /* and private and writable */
+    uint32_t most_links;      /* of a VMA with families, so far */
+    uint64_t most_pages;      /* as setrlimit(2) limits: mapped in all, UINT64_MAX: no limit */
+    uint64_t most_data_pages; /* and private and writable */
 };
 
 /* An empty address space with one user: -ENOMEM. Lock held, as everywhere below. */

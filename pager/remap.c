@@ -19,6 +19,7 @@
 
 #include "pager/abi.h"
 #include "pager/advise.h"
+#include "pager/anon_family.h"
 #include "pager/map.h"
 #include "pager/remap_move.h"
 
@@ -128,7 +129,7 @@ static bool next_part(const struct remap *remap, va_t from, struct entry_move *p
     const struct vma *vma = vma_find(remap->mm, from);
     va_t end = remap->from + kept_bytes(remap);
 
-    if (vma == NULL || vma->start >= end)
+    if (from >= end || vma == NULL || vma->start >= end)
         return false;
     part->from = max_u64(vma->start, from);
     part->to = remap->to + (part->from - remap->from);
@@ -206,7 +207,8 @@ static void keep_source(struct mm *mm, const struct entry_move *part, const stru
 
     source->flags &= ~VMA_LOCKED;
     if (source != moved && source->start == part->from && source->end == part->from + part->bytes)
-        source->flags &= ~VMA_ANCESTRY;
+        anon_family_leave(source);
+    vma_leave_apart(source);
 }
 
 /* One mapping, or a part of it, goes to where nothing is; it may become larger there. Reserved. */
@@ -220,7 +222,7 @@ static void move_mapping(const struct remap *remap, const struct entry_move *par
                               .flags = vma->flags,
                               .object = vma->object,
                               .object_page = object_page_at(vma, part)};
-    const struct vma *moved = vma_merge(vma_insert(mm, &shape));
+    const struct vma *moved = vma_map(mm, &shape, vma);
 
     if (part->bytes == 0)
         return;
@@ -283,12 +285,10 @@ static int move_reserved(const struct remap *remap)
 /* Where the kernel chooses: at the address wished for (0: none) if that is free. */
 static int choose_place(struct remap *remap, va_t wish)
 {
-    struct mm *mm = remap->mm;
+    struct free_request request = {
+        .bytes = remap->new_bytes, .hint = wish, .is_anonymous = source_vma(remap)->object == NULL};
 
-    remap->to = wish;
-    if (wish != 0 && !vma_any_in(mm, wish, wish + remap->new_bytes))
-        return 0;
-    remap->to = mm_find_free(mm, remap->new_bytes);
+    remap->to = mm_find_free(remap->mm, &request);
     return remap->to == 0 ? -ENOMEM : 0;
 }
 
@@ -307,13 +307,18 @@ static int grow(struct remap *remap)
     struct vma *vma = source_vma(remap);
 
     if (grows_in_place(remap, vma)) {
-        va_t end = remap->from + remap->new_bytes;
-        int error = map_own_end_tables(remap->mm, vma->end, end);
+        struct vma_shape shape = {.start = vma->end,
+                                  .end = remap->from + remap->new_bytes,
+                                  .flags = vma->flags,
+                                  .object = vma->object,
+                                  .object_page = vma_object_page(vma, vma->end)};
+        int error = vma_reserve(remap->mm, 1);
 
+        if (error == 0)
+            error = map_own_end_tables(remap->mm, shape.start, shape.end);
         if (error != 0)
             return error;
-        vma->end = end;
-        vma_merge(vma);
+        vma_map(remap->mm, &shape, vma);
         return 0;
     }
     if (!(remap->flags & ABI_MREMAP_MAYMOVE))

@@ -56,8 +56,8 @@ struct vma {
     va_t end;
     uint32_t flags;
     struct mm *mm;
-    struct object *object; /* NULL: private anonymous */
-    uint64_t object_page;  /* of the object, at `start` */
+    struct object *object;      /* NULL: private anonymous */
+    uint64_t object_page;       /* of the object, at `start` */
     struct anon_family *family; /* NULL: was never written privately */
     struct anon_link *links;    /* with its family and all that it descends from */
     bool left_apart;            /* could be one with the VMA below, which the kernel left so */

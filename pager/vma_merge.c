@@ -164,7 +164,6 @@ static struct vma *grow_over(const struct neighbours *neighbours, va_t start, va
         return next;
     }
     if (next != NULL) {
-        take_over(previous, next);
         end = next->end;
         vma_remove(next);
     }
@@ -172,21 +171,30 @@ static struct vma *grow_over(const struct neighbours *neighbours, va_t start, va
     return previous;
 }
 
+/* The neighbour that will grow takes over from the other one, then from what moves to it. */
+static void join_families(const struct neighbours *neighbours, const struct vma *of)
+{
+    struct vma *target = neighbours->previous != NULL ? neighbours->previous : neighbours->next;
+
+    if (neighbours->previous != NULL && neighbours->next != NULL)
+        take_over(target, neighbours->next);
+    if (of != NULL)
+        take_over(target, of);
+}
+
 static struct vma *map_range(struct mm *mm, const struct merge_range *range,
                              struct neighbours there)
 {
     struct neighbours found = judge(mm, range, there);
-    struct vma *vma;
 
-    if (found.previous == NULL && found.next == NULL) {
-        vma = vma_insert(mm, &range->shape);
-        if (range->of != NULL)
-            anon_family_copy(vma, range->of);
-        return vma;
+    if (found.previous != NULL || found.next != NULL) {
+        join_families(&found, range->of);
+        return grow_over(&found, range->shape.start, range->shape.end);
     }
-    vma = grow_over(&found, range->shape.start, range->shape.end);
+    struct vma *vma = vma_insert(mm, &range->shape);
+
     if (range->of != NULL)
-        take_over(vma, range->of);
+        anon_family_copy(vma, range->of);
     return vma;
 }
 
@@ -213,11 +221,7 @@ struct vma *vma_map_behind(struct mm *mm, const struct vma_shape *shape, struct 
 /* A part of the VMA, at one of its ends or all of it, becomes its neighbours'. */
 static struct vma *give_part(struct vma *vma, const struct neighbours *to, va_t start, va_t end)
 {
-    struct vma *target = to->previous != NULL ? to->previous : to->next;
-
-    if (to->previous != NULL && to->next != NULL)
-        take_over(target, to->next); /* its family comes before the part's */
-    take_over(target, vma);
+    join_families(to, vma);
     if (start == vma->start && end == vma->end)
         vma_remove(vma);
     else if (start == vma->start)

@@ -208,23 +208,20 @@ void emulated_mincore(struct emulated *emulated, const struct scenario_operation
     outcome_of_call(emulated, operation, error, 0, outcome);
 }
 
-/* The value is the number of pages changed. */
 void emulated_stripe(struct emulated *emulated, const struct scenario_operation *operation,
                      struct scenario_outcome *outcome)
 {
     struct range_call call;
-    uint64_t changed = 0;
     int error = 0;
 
     if (!begin_call(emulated, operation, &call, outcome))
         return;
     for (uint64_t done = 0; error == 0 && done < call.bytes; done += 2 * PAGE_BYTES) {
         error = abi_mprotect(call.task, call.start + done, PAGE_BYTES, operation->protection);
-        changed += error == 0;
         if (call.bytes - done <= 2 * PAGE_BYTES)
             break;
     }
-    outcome_of_call(emulated, operation, error, changed, outcome);
+    outcome_of_call(emulated, operation, error, 0, outcome);
 }
 
 void emulated_limit(struct emulated *emulated, const struct scenario_operation *operation,

@@ -81,5 +81,5 @@ void emulated_pin_write(struct emulated *emulated, const struct scenario_operati
     emulated_fill(emulated, data);
     pin_write(pin, (size_t)operation->offset_bytes,
               data->kind == DATA_FILL ? emulated->fill : data->content, (size_t)data->bytes);
-    outcome_done(outcome, data->bytes);
+    outcome_done(outcome, 0);
 }

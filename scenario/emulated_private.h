@@ -97,7 +97,6 @@ static inline void outcome_error(struct scenario_outcome *outcome, int error)
 static inline void outcome_data(struct scenario_outcome *outcome, const uint8_t *data, size_t bytes)
 {
     outcome->kind = OUTCOME_DATA;
-    outcome->value = bytes;
     outcome->data = data;
     outcome->data_bytes = bytes;
 }

@@ -213,6 +213,23 @@ static bool add_operation(struct reader *reader, const struct scenario_operation
     return true;
 }
 
+/* What follows the arguments, or the answer, is neither an answer nor the end. */
+static bool fail_end(struct reader *reader, const struct scenario_operation *operation)
+{
+    const struct verb_description *description = &verb_descriptions[operation->verb];
+    bool takes_answer =
+        operation->answer_count == 0 && verb_answers[operation->verb] != ANSWERS_NONE;
+    char what[SCENARIO_PROBLEM_BYTES];
+
+    if (operation->answer_count > 0)
+        return reader_expected(reader, "the end of the statement");
+    snprintf(what, sizeof(what), "%s \"%s %s\"",
+             takes_answer ? "= or the end of the statement behind"
+                          : "the end of the statement behind",
+             description->word, description->form);
+    return reader_expected(reader, what);
+}
+
 static bool read_statement(struct reader *reader)
 {
     struct scenario_operation operation = scenario_operation_blank(VERB_COUNT);
@@ -223,9 +240,7 @@ static bool read_statement(struct reader *reader)
         !read_fail(reader, &operation) || !reader_answers(reader, &operation))
         return false;
     if (reader->token.kind != TOKEN_END)
-        return reader_expected(reader, operation.answer_count > 0
-                                           ? "the end of the statement"
-                                           : "= or the end of the statement");
+        return fail_end(reader, &operation);
     return add_operation(reader, &operation);
 }
 

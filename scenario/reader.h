@@ -28,7 +28,8 @@ int scenario_read(struct scenario *scenario, const char *path, FILE *stream, cha
 int scenario_read_text(struct scenario *scenario, const char *path, const char *text,
                        size_t text_bytes, char *problem, size_t problem_bytes);
 
-/* "6.17" or "2.5.41" as a number that can be compared; 0 if it is no version. */
+/* "6.17" or "2.5.41" as a number that can be compared, 0 if it is no version. What follows does not
+ * count, so that "6.1.0-18-amd64" is 6.1.0. */
 uint32_t linux_version_parse(const char *text);
 
 #endif

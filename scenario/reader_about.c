@@ -83,6 +83,7 @@ static bool read_needed_version(struct reader *reader, struct scenario_operation
         return false;
     if (answer.selectors[0].kind == SELECT_LINUX_BEFORE)
         operation->need = NEED_LINUX_BEFORE;
+    operation->value = answer.selectors[0].version;
     return reader_keep_answers(reader, operation, &answer, 1);
 }
 

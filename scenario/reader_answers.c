@@ -13,7 +13,7 @@
 #include "scenario/reader_parts.h"
 #include "scenario/writer.h"
 
-enum { LAST_SIGNAL = 64, PEEKED_BYTES_SHIFT = PAGE_SHIFT };
+enum { LAST_SIGNAL = 64 };
 
 static const char *const answer_descriptions[] = {
     [ANSWERS_NOTHING] = "ok, an errno or any",
@@ -129,28 +129,16 @@ static bool read_bits(struct reader *reader, const struct scenario_operation *op
     return true;
 }
 
-/* Every byte that PEEK loads is this one: as many as there are pages. */
-static bool read_peeked_byte(struct reader *reader, const struct scenario_operation *operation,
-                             struct scenario_answer *answer)
-{
-    uint64_t byte;
-
-    if (!reader_number(reader, "a byte", UINT8_MAX, &byte))
-        return false;
-    answer->kind = ANSWER_DATA;
-    answer->data = (struct scenario_data){
-        .kind = DATA_FILL,
-        .fill = (uint8_t)byte,
-        .bytes =
-            (operation->bytes >> PEEKED_BYTES_SHIFT) + ((operation->bytes & PAGE_OFFSET_MASK) != 0),
-    };
-    return true;
-}
-
 static bool read_number_answer(struct reader *reader, struct scenario_answer *answer)
 {
     answer->kind = ANSWER_NUMBER;
     return reader_number(reader, "a number", UINT64_MAX, &answer->number);
+}
+
+static bool read_byte_answer(struct reader *reader, struct scenario_answer *answer)
+{
+    answer->kind = ANSWER_NUMBER;
+    return reader_number(reader, "a byte", UINT8_MAX, &answer->number);
 }
 
 static bool read_address_answer(struct reader *reader, struct scenario_answer *answer)
@@ -192,8 +180,7 @@ static bool read_own_answer(struct reader *reader, const struct scenario_operati
     case ANSWERS_EITHER:
         return is_number ? read_number_answer(reader, answer) : fail_answer(reader, operation);
     case ANSWERS_BYTES:
-        return is_number ? read_peeked_byte(reader, operation, answer)
-                         : fail_answer(reader, operation);
+        return is_number ? read_byte_answer(reader, answer) : fail_answer(reader, operation);
     case ANSWERS_BITS:
         return is_number ? read_bits(reader, operation, answer) : fail_answer(reader, operation);
     case ANSWERS_STATUS:
@@ -293,16 +280,16 @@ static bool read_kernel(struct reader *reader, struct scenario_selector *selecto
     }
     for (size_t i = 0; i < kernel_count; i++)
         nearest_offer(&nearest, kernels[i].name);
-    return reader_fail(reader, reader->token.column, "expected a kernel, found %s%s",
-                       quote_text(quoted, reader->token.text, reader->token.length),
-                       reader_hint(hint, &nearest));
+    return reader_fail(
+        reader, reader->token.column, "expected a kernel, host or linux>=VERSION, found %s%s",
+        quote_text(quoted, reader->token.text, reader->token.length), reader_hint(hint, &nearest));
 }
 
 static bool read_selector(struct reader *reader, struct scenario_selector *selector)
 {
     *selector = (struct scenario_selector){.kind = SELECT_HOST};
     if (reader->token.kind != TOKEN_WORD)
-        return reader_expected(reader, "a kernel, host, linux>=VERSION or linux<VERSION");
+        return reader_expected(reader, "a kernel, host or linux>=VERSION");
     if (reader_is(reader, "host")) {
         reader_next(reader);
         return true;

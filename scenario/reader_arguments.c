@@ -134,9 +134,12 @@ static bool read_mapping_word(struct reader *reader, struct scenario_operation *
 {
     bool found;
 
-    if (!read_flag(reader, mapping_words, operation, &found) ||
-        (!found && !read_flag(reader, sharing_words, operation, &found)) || found)
-        return found;
+    if (!read_flag(reader, mapping_words, operation, &found))
+        return false;
+    if (!found && !read_flag(reader, sharing_words, operation, &found))
+        return false;
+    if (found)
+        return true;
     if (reader_begins(reader, "at="))
         return read_target(reader, "at", operation);
     if (reader_begins(reader, "offset="))

@@ -86,8 +86,8 @@ static bool is_data(const struct scenario_operation *operation, const struct sce
 {
     if (outcome->kind != OUTCOME_DATA)
         return false;
-    if (operation->verb == VERB_PEEK && data->kind == DATA_BYTES && data->bytes == 1)
-        return all_bytes_are(outcome, data->content[0]);
+    if (operation->verb == VERB_PEEK && data->kind == DATA_FILL)
+        return all_bytes_are(outcome, data->fill);
     return data->bytes == outcome->data_bytes &&
            first_difference(data, outcome) == outcome->data_bytes;
 }
@@ -97,10 +97,9 @@ static bool is_number(const struct judgement *judgement)
     const struct scenario_outcome *outcome = judgement->outcome;
     uint64_t number = judgement->answer->number;
 
-    if (outcome->kind == OUTCOME_DATA && judgement->operation->verb == VERB_PEEK)
-        return all_bytes_are(outcome, number);
-    return (outcome->kind == OUTCOME_DONE || outcome->kind == OUTCOME_DATA) &&
-           outcome->value == number;
+    if (outcome->kind == OUTCOME_DATA)
+        return outcome->data_bytes == number;
+    return outcome->kind == OUTCOME_DONE && outcome->value == number;
 }
 
 static bool is_bits(const struct scenario_data *bits, const struct scenario_outcome *outcome)
@@ -183,6 +182,8 @@ bool answers_match(const struct scenario *scenario, struct backend *backend,
         run_text_add(&text, "ok");
     run_text_add(&text, ", came ");
     run_text_add_outcome(&text, scenario, operation, outcome);
+    if (answer != NULL && answer->has_faults && outcome->faults == 0)
+        run_text_add(&text, " faults 0");
     add_place(&text, &judgement);
     return false;
 }

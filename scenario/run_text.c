@@ -207,10 +207,8 @@ static void add_value(struct run_text *text, enum scenario_verb verb,
     case VERB_BRK:
         run_text_add(text, "0x%" PRIx64, outcome->value);
         break;
-    case VERB_STRIPE:
     case VERB_KWRITE:
     case VERB_FWRITE:
-    case VERB_PINWRITE:
         run_text_add(text, "%" PRIu64, outcome->value);
         break;
     default:

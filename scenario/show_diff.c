@@ -3,7 +3,7 @@
  * What the last operation changed, by kind: VMAs, leaf tables, entries, frames. A line begins with
  * the task that has the thing. "+" is new, "-" is gone; everything else is written "before -> after".
  *
- * Entries in a row that changed alike make one line. A shared table's entries are those of each task
+ * Entries, and frames, in a row that changed alike make one line. A shared table's entries are those of each task
  * that has it, and are written for each.
  */
 #include <inttypes.h>
@@ -22,14 +22,22 @@ struct change {
 struct differ {
     const struct emulated *emulated;
     FILE *out;
-    struct change first; /* of a run of entries that is not written yet */
+    enum picture_kind kind;
+    struct change first; /* of a run that is not written yet */
     struct change last;
-    size_t written;
+    size_t written; /* lines of this kind */
 };
 
 static const struct picture_row *either(const struct change *change)
 {
     return change->old != NULL ? change->old : change->new;
+}
+
+static char sign_of(const struct change *change)
+{
+    if (change->old == NULL)
+        return '+';
+    return change->new == NULL ? '-' : ' ';
 }
 
 /* Begins a line; before the first of its kind comes a heading. */
@@ -95,7 +103,7 @@ static void change_table(struct differ *differ, const struct change *change)
     begin_line(differ, "leaf tables");
     show_address(differ->emulated, row->place, span);
     fprintf(differ->out, "%s %c %s ", emulated_task_name(differ->emulated, row->slot),
-            change->old == NULL ? '+' : (change->new == NULL ? '-' : ' '), span);
+            sign_of(change), span);
     write_table(differ, row);
     if (change->old != NULL && change->new != NULL) {
         fputs(" -> ", differ->out);
@@ -118,15 +126,6 @@ static bool entry_continues(const struct picture_row *last, const struct picture
            next->as.entry.entry == entry + (counted ? step : 0);
 }
 
-static bool change_continues(const struct change *last, const struct change *next)
-{
-    const struct picture_row *a = either(last);
-    const struct picture_row *b = either(next);
-
-    return a->slot == b->slot && a->place + PAGE_BYTES == b->place &&
-           entry_continues(last->old, next->old) && entry_continues(last->new, next->new);
-}
-
 /* The kind is the one that the frame had then, so it is written here. */
 static void write_entries(const struct differ *differ, const struct picture_row *first,
                           const struct picture_row *last)
@@ -140,7 +139,7 @@ static void write_entries(const struct differ *differ, const struct picture_row 
     fputs(text, differ->out);
 }
 
-static void write_run(struct differ *differ)
+static void write_entry_run(struct differ *differ)
 {
     const struct picture_row *first = either(&differ->first);
     const struct picture_row *last = either(&differ->last);
@@ -156,23 +155,18 @@ static void write_run(struct differ *differ)
     fputs(" -> ", differ->out);
     write_entries(differ, differ->first.new, differ->last.new);
     fputc('\n', differ->out);
-    differ->first = (struct change){0};
-}
-
-static void change_entry(struct differ *differ, const struct change *change)
-{
-    bool pending = either(&differ->first) != NULL;
-
-    if (pending && !change_continues(&differ->last, change)) {
-        write_run(differ);
-        pending = false;
-    }
-    if (!pending)
-        differ->first = *change;
-    differ->last = *change;
 }
 
 /* --- frames --- */
+
+static bool frames_equal(const struct picture_row *one, const struct picture_row *other)
+{
+    if (one == NULL || other == NULL)
+        return one == other;
+    return one->as.frame.kind == other->as.frame.kind &&
+           one->as.frame.count == other->as.frame.count &&
+           one->as.frame.pins == other->as.frame.pins;
+}
 
 static void write_counts(const struct differ *differ, const struct picture_row *row)
 {
@@ -181,20 +175,59 @@ static void write_counts(const struct differ *differ, const struct picture_row *
         fprintf(differ->out, " pins %" PRIu32, row->as.frame.pins);
 }
 
-static void change_frame(struct differ *differ, const struct change *change)
+static void write_frame_run(struct differ *differ)
 {
+    const struct change *change = &differ->first;
     const struct picture_row *row = either(change);
+    char run[SHOW_RUN_BYTES];
 
     begin_line(differ, "frames");
-    fprintf(differ->out, "%c %" PRIu64 " %s ",
-            change->old == NULL ? '+' : (change->new == NULL ? '-' : ' '), row->place,
-            frame_kind_names[row->as.frame.kind]);
+    show_pfn_run((pfn_t)row->place, (pfn_t)either(&differ->last)->place, run);
+    fprintf(differ->out, "%c %s %s ", sign_of(change), run, frame_kind_names[row->as.frame.kind]);
     write_counts(differ, row);
     if (change->old != NULL && change->new != NULL) {
         fputs(" -> ", differ->out);
         write_counts(differ, change->new);
     }
     fputc('\n', differ->out);
+}
+
+/* --- runs of entries or frames --- */
+
+static bool continues_run(const struct differ *differ, const struct change *next)
+{
+    const struct change *last = &differ->last;
+    const struct picture_row *a = either(last);
+    const struct picture_row *b = either(next);
+
+    if (differ->kind == PICTURE_FRAMES)
+        return a->place + 1 == b->place && frames_equal(last->old, next->old) &&
+               frames_equal(last->new, next->new);
+    return a->slot == b->slot && a->place + PAGE_BYTES == b->place &&
+           entry_continues(last->old, next->old) && entry_continues(last->new, next->new);
+}
+
+static bool has_run(const struct differ *differ)
+{
+    return either(&differ->first) != NULL;
+}
+
+static void write_run(struct differ *differ)
+{
+    if (differ->kind == PICTURE_FRAMES)
+        write_frame_run(differ);
+    else
+        write_entry_run(differ);
+    differ->first = (struct change){0};
+}
+
+static void add_to_run(struct differ *differ, const struct change *change)
+{
+    if (has_run(differ) && !continues_run(differ, change))
+        write_run(differ);
+    if (!has_run(differ))
+        differ->first = *change;
+    differ->last = *change;
 }
 
 /* --- rows of any kind --- */
@@ -228,9 +261,7 @@ static bool rows_equal(enum picture_kind kind, const struct picture_row *one,
     case PICTURE_ENTRIES:
         return one->as.entry.entry == other->as.entry.entry;
     default:
-        return one->as.frame.kind == other->as.frame.kind &&
-               one->as.frame.count == other->as.frame.count &&
-               one->as.frame.pins == other->as.frame.pins;
+        return frames_equal(one, other);
     }
 }
 
@@ -240,14 +271,15 @@ static size_t compare_lists(struct differ *differ, enum picture_kind kind,
     static write_change *const writers[PICTURE_KINDS] = {
         [PICTURE_VMAS] = change_vma,
         [PICTURE_TABLES] = change_table,
-        [PICTURE_ENTRIES] = change_entry,
-        [PICTURE_FRAMES] = change_frame,
+        [PICTURE_ENTRIES] = add_to_run,
+        [PICTURE_FRAMES] = add_to_run,
     };
     const struct picture_rows *old = &before->of[kind];
     const struct picture_rows *new = &after->of[kind];
     size_t i = 0;
     size_t j = 0;
 
+    differ->kind = kind;
     differ->written = 0;
     while (i < old->count || j < new->count) {
         int order = i == old->count   ? 1
@@ -261,7 +293,7 @@ static size_t compare_lists(struct differ *differ, enum picture_kind kind,
         if (order != 0 || !rows_equal(kind, change.old, change.new))
             writers[kind](differ, &change);
     }
-    if (either(&differ->first) != NULL)
+    if (has_run(differ))
         write_run(differ);
     return differ->written;
 }

@@ -53,7 +53,7 @@ enum scenario_verb verb_find(const char *text, size_t length);
 
 /*
  * The nearest of several words to one that was not found: start with the text, offer candidates,
- * take the best. NULL when none is near.
+ * take the best. NULL when none is near. The word itself is no candidate.
  */
 struct nearest {
     const char *text;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The nearest word: by Levenshtein's distance, the number of letters to change, add or leave out.
- * A word is near when about one letter in three differs, and never more than three.
+ * The nearest word: by the number of letters to change, add, leave out, or swap with their
+ * neighbour. A word is near when about one letter in three differs, and never more than three.
  */
 #include <string.h>
 
@@ -15,32 +15,47 @@ static size_t least(size_t one, size_t other)
     return one < other ? one : other;
 }
 
-/* One row of the table of distances: from the first i letters of `text` to all heads of `other`. */
-static void next_row(size_t *row, char letter, const char *other, size_t length)
+/* Rows of the table of distances, from heads of one word to all heads of another: the row under
+ * work, and the two before it. */
+struct rows {
+    size_t now[LONGEST_WORD + 1];
+    size_t last[LONGEST_WORD + 1];
+    size_t earlier[LONGEST_WORD + 1];
+};
+
+static void begin_row(struct rows *rows)
 {
-    size_t diagonal = row[0];
+    memcpy(rows->earlier, rows->last, sizeof(rows->last));
+    memcpy(rows->last, rows->now, sizeof(rows->now));
+    rows->now[0]++;
+}
 
-    row[0]++;
+/* The row of the head of `text` that ends with letter number `at`. */
+static void fill_row(struct rows *rows, const char *text, size_t at, const char *other,
+                     size_t length)
+{
+    begin_row(rows);
     for (size_t i = 1; i <= length; i++) {
-        size_t replaced = diagonal + (letter != other[i - 1]);
+        size_t replaced = rows->last[i - 1] + (text[at] != other[i - 1]);
 
-        diagonal = row[i];
-        row[i] = least(replaced, least(row[i], row[i - 1]) + 1);
+        rows->now[i] = least(replaced, least(rows->last[i], rows->now[i - 1]) + 1);
+        if (at > 0 && i > 1 && text[at] == other[i - 2] && text[at - 1] == other[i - 1])
+            rows->now[i] = least(rows->now[i], rows->earlier[i - 2] + 1);
     }
 }
 
 static size_t distance(const char *text, size_t length, const char *other)
 {
-    size_t row[LONGEST_WORD + 1];
+    struct rows rows = {0};
     size_t other_length = strlen(other);
 
     if (length > LONGEST_WORD || other_length > LONGEST_WORD)
         return SIZE_MAX;
     for (size_t i = 0; i <= other_length; i++)
-        row[i] = i;
+        rows.now[i] = i;
     for (size_t i = 0; i < length; i++)
-        next_row(row, text[i], other, other_length);
-    return row[other_length];
+        fill_row(&rows, text, i, other, other_length);
+    return rows.now[other_length];
 }
 
 struct nearest nearest_to(const char *text, size_t length)
@@ -54,7 +69,7 @@ void nearest_offer(struct nearest *nearest, const char *candidate)
 {
     size_t found = distance(nearest->text, nearest->length, candidate);
 
-    if (found >= nearest->distance)
+    if (found == 0 || found >= nearest->distance)
         return;
     nearest->distance = found;
     nearest->best = candidate;

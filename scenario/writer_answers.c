@@ -33,25 +33,7 @@ static void write_signal(const struct writer *writer, const struct scenario_answ
     }
 }
 
-/* PEEK's answer of one byte for every page. */
-static bool is_peeked_byte(const struct scenario_operation *operation,
-                           const struct scenario_data *data)
-{
-    return verb_answers[operation->verb] == ANSWERS_BYTES && data->kind == DATA_FILL;
-}
-
-static void write_data_answer(const struct writer *writer,
-                              const struct scenario_operation *operation,
-                              const struct scenario_data *data)
-{
-    if (is_peeked_byte(operation, data))
-        fprintf(writer->stream, " 0x%02x", data->fill);
-    else
-        writer_data(writer, data);
-}
-
-static void write_answer(const struct writer *writer, const struct scenario_operation *operation,
-                         const struct scenario_answer *answer)
+static void write_answer(const struct writer *writer, const struct scenario_answer *answer)
 {
     switch (answer->kind) {
     case ANSWER_OK:
@@ -64,7 +46,7 @@ static void write_answer(const struct writer *writer, const struct scenario_oper
         write_signal(writer, answer);
         break;
     case ANSWER_DATA:
-        write_data_answer(writer, operation, &answer->data);
+        writer_data(writer, &answer->data);
         break;
     case ANSWER_NUMBER:
         writer_size(writer, answer->number);
@@ -94,9 +76,7 @@ void writer_version(const struct writer *writer, const struct scenario_selector 
     uint32_t version = selector->version;
     uint32_t patch = version % 1000;
 
-    fprintf(writer->stream, "%s%" PRIu32 ".%" PRIu32,
-            selector->kind == SELECT_LINUX_BEFORE ? "<" : ">=", version / 1000000,
-            version / 1000 % 1000);
+    fprintf(writer->stream, "%" PRIu32 ".%" PRIu32, version / 1000000, version / 1000 % 1000);
     if (patch != 0)
         fprintf(writer->stream, ".%" PRIu32, patch);
 }
@@ -112,7 +92,7 @@ static void write_selector(const struct writer *writer, const struct scenario_se
         break;
     case SELECT_LINUX_FROM:
     case SELECT_LINUX_BEFORE:
-        fputs("linux", writer->stream);
+        fputs(selector->kind == SELECT_LINUX_FROM ? "linux>=" : "linux<", writer->stream);
         writer_version(writer, selector);
         break;
     }
@@ -135,7 +115,7 @@ void writer_answers(const struct writer *writer, const struct scenario_operation
         const struct scenario_answer *answer = &operation->answers[i];
 
         fputs(i == 0 ? " =" : " else", writer->stream);
-        write_answer(writer, operation, answer);
+        write_answer(writer, answer);
         if (answer->has_faults)
             fprintf(writer->stream, " faults %" PRIu64, answer->faults);
         if (answer->selector_count > 0) {

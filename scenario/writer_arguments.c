@@ -191,7 +191,7 @@ static void write_needs(const struct writer *writer, const struct scenario_opera
     switch (operation->need) {
     case NEED_LINUX_FROM:
     case NEED_LINUX_BEFORE:
-        fputs(" linux ", writer->stream);
+        fputs(operation->need == NEED_LINUX_FROM ? " linux >= " : " linux < ", writer->stream);
         writer_version(writer, &operation->answers[0].selectors[0]);
         break;
     case NEED_HOST:

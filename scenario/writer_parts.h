@@ -44,7 +44,7 @@ void writer_answers(const struct writer *writer, const struct scenario_operation
 /* "SELECTOR,SELECTOR" */
 void writer_selectors(const struct writer *writer, const struct scenario_answer *answer);
 
-/* ">=6.17" or "<6.17.2" */
+/* "6.17" or "6.17.2", without a space */
 void writer_version(const struct writer *writer, const struct scenario_selector *selector);
 
 #endif
