@@ -39,6 +39,12 @@ struct fuzz_result {
 /* 0, or a negative errno when it cannot run at all: `result->why`. */
 int fuzz_run(const struct fuzz_options *options, struct fuzz_result *result);
 
+/*
+ * Writes a scenario with the answers of what the run compares with, so that it fails where that was
+ * right. Without answers where it cannot be asked.
+ */
+void fuzz_write(const struct fuzz_options *options, const struct scenario *scenario, FILE *stream);
+
 /* Makes one episode as a scenario: -ENOMEM. The same for a seed on every machine. 0 means the
  * default. */
 struct fuzz_mix {
@@ -76,9 +82,14 @@ struct fuzz_comparison {
     /* `one` has so little RAM that memory runs out. What it refuses for that reason is left out on
      * the other, where memory never ends; NULL: it has enough. */
     const struct machine *short_of_memory;
-    size_t at; /* operations performed */
     char *why;
     size_t why_bytes;
+    /* What came of it. */
+    size_t at; /* operations performed */
+    /* Where contents differed at the end: the load of one byte that shows it. */
+    bool has_witness;
+    struct scenario_operation witness;
+    uint64_t first_difference; /* of two readings: the byte */
 };
 bool fuzz_compare_as(struct fuzz_comparison *comparison);
 

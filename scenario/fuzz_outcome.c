@@ -70,6 +70,7 @@ static bool data_agree(struct fuzz_comparison *comparison,
 {
     size_t i = 0;
 
+    comparison->first_difference = min_u64(one->data_bytes, other->data_bytes);
     if (one->data_bytes != other->data_bytes)
         return comparison_differs(comparison, "%zu bytes read, and %zu", one->data_bytes,
                                   other->data_bytes);
@@ -78,12 +79,12 @@ static bool data_agree(struct fuzz_comparison *comparison,
         return true;
     while (one->data[i] == other->data[i])
         i++;
+    comparison->first_difference = i;
     return comparison_differs(comparison, "byte %zu of %zu is %#x, and %#x", i, one->data_bytes,
                               one->data[i], other->data[i]);
 }
 
-static bool same_kind_agree(struct fuzz_comparison *comparison,
-                            const struct scenario_operation *operation,
+static bool same_kind_agree(const struct scenario_operation *operation,
                             const struct scenario_outcome *one,
                             const struct scenario_outcome *other)
 {
@@ -121,7 +122,7 @@ bool outcomes_agree(struct fuzz_comparison *comparison, const struct scenario_op
     char one_text[OUTCOME_TEXT_BYTES];
     char other_text[OUTCOME_TEXT_BYTES];
 
-    if (one->kind == other->kind && same_kind_agree(comparison, operation, one, other)) {
+    if (one->kind == other->kind && same_kind_agree(operation, one, other)) {
         if (one->kind == OUTCOME_DATA && !data_agree(comparison, operation, one, other))
             return false;
         return faults_agree(comparison, operation, one, other);

@@ -224,8 +224,14 @@ static bool read_agrees(struct fuzz_comparison *comparison, struct scenario_oper
     struct scenario_outcome one;
     bool ends = false;
 
+    comparison->first_difference = 0;
     if (!perform_both(comparison, operation, &one, &ends)) {
         char why[SCENARIO_WHY_BYTES];
+
+        comparison->has_witness = true;
+        comparison->witness = *operation;
+        comparison->witness.address.offset_bytes += comparison->first_difference;
+        comparison->witness.bytes = 1;
 
         snprintf(why, sizeof(why), "%s", comparison->why);
         return comparison_differs(comparison, "T%u: contents at %#llx, read by %s: %.200s",
