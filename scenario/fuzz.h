@@ -82,6 +82,9 @@ struct fuzz_comparison {
     /* `one` has so little RAM that memory runs out. What it refuses for that reason is left out on
      * the other, where memory never ends; NULL: it has enough. */
     const struct machine *short_of_memory;
+    /* The other may be unable to do what `one` has done; that ends the comparison. Else it is a
+     * difference. */
+    bool ends_when_unable;
     char *why;
     size_t why_bytes;
     /* What came of it. */

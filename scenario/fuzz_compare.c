@@ -4,7 +4,7 @@
  *
  * Each operation is asked of `one` first. Where it is unable, the other is not asked; so the less
  * able of the two comes first, and an other that is unable where the first one was not is a
- * difference like any. Where memory is short, `one` is the machine that lacks it: what it refused for
+ * difference like any, unless it is allowed: then nothing further is compared. Where memory is short, `one` is the machine that lacks it: what it refused for
  * want of frames is left out on the other, or done there just as far; a task that died of it is
  * killed there.
  */
@@ -138,8 +138,7 @@ bool perform_both(struct fuzz_comparison *comparison, const struct scenario_oper
     comparison->other->ops->perform(comparison->other, operation, &other);
     if (is_over(comparison, comparison->other, &other))
         return false;
-    /* The model cannot follow everything; what comes after would differ. */
-    *ends = comparison->short_of_memory != NULL && other.kind == OUTCOME_UNABLE;
+    *ends = comparison->ends_when_unable && other.kind == OUTCOME_UNABLE;
     return *ends || outcomes_agree(comparison, operation, one, &other);
 }
 

@@ -102,8 +102,10 @@ static int open_with_model(struct fuzz_pair *pair, const struct fuzz_options *op
     }
     pair->one = options->low_memory ? emulated : pair->oracle;
     pair->other = options->low_memory ? pair->oracle : emulated;
-    if (options->low_memory)
+    if (options->low_memory) {
         pair->comparison.short_of_memory = emulated_machine(emulated);
+        pair->comparison.ends_when_unable = true;
+    }
     return 0;
 }
 
