@@ -215,11 +215,11 @@ void maker_give_answers(struct maker *maker, struct scenario_operation *operatio
 
 static void make_needs(struct maker *maker, struct scenario_operation *operation)
 {
-    static const char *const geometries[] = {"x86-64", "i386", "tiny"};
+    static const char *const names[] = {"x86-64", "i386", "tiny"};
 
     operation->need = (enum scenario_need)maker_below(maker, NEED_FEATURE + 1);
     if (operation->need == NEED_GEOMETRY)
-        operation->text = geometries[maker_below(maker, 3)];
+        operation->text = names[maker_below(maker, 3)];
     if (operation->need == NEED_FEATURE) {
         operation->text = feature_words[maker_below(maker, 5)];
         if (maker_chance(maker, 50))
