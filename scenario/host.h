@@ -12,6 +12,10 @@
 
 #include "scenario/backend.h"
 
+/* An emulated address space must be as large as this for addresses to be the same: what a window
+ * of 32 GiB holds. */
+#define HOST_BACKEND_SPACE_BYTES (((uint64_t)32 << 30) - PAGE_BYTES)
+
 /* Starts the helper: a negative errno and one line in `problem`. */
 int host_backend_create(struct backend **backend, char *problem, size_t problem_bytes);
 
