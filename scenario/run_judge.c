@@ -81,13 +81,10 @@ static uint64_t first_difference(const struct scenario_data *data,
     return both;
 }
 
-static bool is_data(const struct scenario_operation *operation, const struct scenario_data *data,
-                    const struct scenario_outcome *outcome)
+static bool is_data(const struct scenario_data *data, const struct scenario_outcome *outcome)
 {
     if (outcome->kind != OUTCOME_DATA)
         return false;
-    if (operation->verb == VERB_PEEK && data->kind == DATA_FILL)
-        return all_bytes_are(outcome, data->fill);
     return data->bytes == outcome->data_bytes &&
            first_difference(data, outcome) == outcome->data_bytes;
 }
@@ -97,6 +94,8 @@ static bool is_number(const struct judgement *judgement)
     const struct scenario_outcome *outcome = judgement->outcome;
     uint64_t number = judgement->answer->number;
 
+    if (judgement->operation->verb == VERB_PEEK)
+        return outcome->kind == OUTCOME_DATA && all_bytes_are(outcome, number);
     if (outcome->kind == OUTCOME_DATA)
         return outcome->data_bytes == number;
     return outcome->kind == OUTCOME_DONE && outcome->value == number;
@@ -126,7 +125,7 @@ static bool kind_matches(const struct judgement *judgement)
     case ANSWER_SIGNAL:
         return is_signal(judgement);
     case ANSWER_DATA:
-        return is_data(judgement->operation, &answer->data, outcome);
+        return is_data(&answer->data, outcome);
     case ANSWER_NUMBER:
         return is_number(judgement);
     case ANSWER_ADDRESS:
