@@ -39,11 +39,15 @@ static enum event classify_mapping(const struct fault *fault)
 /* An absent entry of a shared table: can it be filled in place, for all? */
 static bool may_fill_for_all(const struct fault *fault)
 {
+    const struct kernel *kernel = fault->mm->machine->kernel;
+
     if (fault->leaf.upper_writable)
         return true; /* every mapping of the span is shared: all see the same object */
     if (fault->access == ACCESS_WRITE)
         return false;
-    return fault->mm->machine->kernel->absent_entry == ABSENT_FILLED;
+    if (fault->vma->object == NULL && kernel->reads_take_frames)
+        return false; /* the new page is this address space's alone */
+    return kernel->absent_entry == ABSENT_FILLED;
 }
 
 static enum event classify_absent(const struct fault *fault)
@@ -76,6 +80,13 @@ static enum event classify_write(const struct fault *fault)
     bool alone = entry_is_exclusive(fault->entry) || frame->count == 1;
 
     return frame->kind == FRAME_ANON && alone ? EVENT_COW_REUSE : EVENT_COW_COPY;
+}
+
+entry_t fault_object_rights(const struct vma *vma)
+{
+    bool notices = vma->mm->machine->kernel->write_notify && vma->object->file >= 0;
+
+    return !vma_is_private(vma) && (vma->flags & VMA_WRITE) && !notices ? ENTRY_WRITE : 0;
 }
 
 /* Looks at the tables for the page. */

@@ -33,6 +33,12 @@ struct kernel {
     enum sharing sharing;
     enum absent_entry absent_entry;
     unsigned least_shared_entries; /* a table with fewer is copied at fork, not shared */
+    /* A read fault on an object maps the pages that are there already in a block of so many: a
+     * power of two, or 0 for none. */
+    unsigned fault_around_pages;
+    bool write_notify;      /* the first write to a clean page of a shared host file is a fault */
+    bool restores_write;    /* mprotect gives the right to write back where nobody shares the page */
+    bool reads_take_frames; /* no zero page: a read of absent anonymous memory takes a frame */
     const char *seed;              /* the post that its figures come from, or "-" */
     const char *missing;           /* what of its row is not there yet, or "" */
 };

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "pager/fault.h"
+#include "pager/advise.h"
 
 static va_t span_end(const struct mm *mm, va_t va)
 {
@@ -221,19 +221,6 @@ static int map_at(struct mm *mm, const struct map_request *request, va_t start, 
     return 0;
 }
 
-/* Brings the pages of a new mapping in; what cannot be had is left for faults, as in Linux. */
-static void populate(struct mm *mm, va_t start, va_t end, uint32_t protection)
-{
-    enum access access = protection & VMA_WRITE ? ACCESS_WRITE : ACCESS_READ;
-
-    for (va_t va = start; va < end; va += PAGE_BYTES) {
-        struct fault fault = {.mm = mm, .va = va, .access = access};
-
-        if (fault_resolve(&fault) != FAULT_PERMITTED)
-            return;
-    }
-}
-
 int mmap_locked(struct mm *mm, const struct map_request *request, va_t *address)
 {
     uint64_t bytes = round_up(request->bytes, PAGE_BYTES);
@@ -248,8 +235,8 @@ int mmap_locked(struct mm *mm, const struct map_request *request, va_t *address)
         error = map_at(mm, request, start, bytes);
     if (error != 0)
         return error;
-    if (request->flags & MAP_REQUEST_POPULATE)
-        populate(mm, start, start + bytes, request->protection);
+    if (request->flags & MAP_REQUEST_POPULATE) /* what cannot be had is left for faults */
+        (void)populate_locked(mm, start, start + bytes);
     *address = start;
     return 0;
 }
