@@ -55,6 +55,8 @@ static bool may_fill_for_all(const struct fault *fault)
         return true; /* every mapping of the span is shared: all see the same object */
     if (fault->access == ACCESS_WRITE)
         return false;
+    if (fault->vma->object == NULL && fault->mm->machine->no_zero_page)
+        return false; /* the new page is this address space's alone */
     return fault->mm->machine->kernel->absent_entry == ABSENT_FILLED;
 }
 
@@ -88,6 +90,13 @@ static enum event classify_write(const struct fault *fault)
     bool alone = entry_is_exclusive(fault->entry) || frame->count == 1;
 
     return frame->kind == FRAME_ANON && alone ? EVENT_COW_REUSE : EVENT_COW_COPY;
+}
+
+entry_t fault_object_rights(const struct vma *vma)
+{
+    bool notices = vma->mm->machine->kernel->write_notify && vma->object->file >= 0;
+
+    return !vma_is_private(vma) && (vma->flags & VMA_WRITE) && !notices ? ENTRY_WRITE : 0;
 }
 
 /* Looks at the tables for the page. */
