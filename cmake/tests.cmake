@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Tests are found by name: tests/unit/test_*.c and tests/host/host_test_*.c (a cmocka program each),
-# tests/cli/*.sh, tests/rules/*.sh.
+# tests/cli/*.sh, tests/scenarios/*.scn, tests/rules/*.sh.
 # A test may exit with 77: skipped. A word in its file's name gives it a label:
 #   threads  runs under the thread sanitizer too
 #   timing   judges times: runs alone, and not under a sanitizer
@@ -89,6 +89,17 @@ if(TARGET forklab)
     get_filename_component(name "${script}" NAME_WE)
     add_test(NAME cli_${name} COMMAND "${BASH_PROGRAM}" "${script}")
     forklab_register_test(cli_${name} 300 cli)
+  endforeach()
+endif()
+
+# tests/scenarios/: each on every kernel, on both MMUs and on the host.
+file(GLOB scenario_files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/scenarios/*.scn")
+if(TARGET forklab)
+  foreach(scenario IN LISTS scenario_files)
+    get_filename_component(name "${scenario}" NAME_WE)
+    add_test(NAME scenario_${name}
+             COMMAND "${BASH_PROGRAM}" "${PROJECT_SOURCE_DIR}/tests/support/scenario.sh" "${scenario}")
+    forklab_register_test(scenario_${name} 300 scenario)
   endforeach()
 endif()
 

@@ -29,9 +29,10 @@ static const char *absent_entry_text(const struct kernel *kernel)
 struct kernels_options {
     struct command_line line; /* first */
     bool json;
+    bool names;
 };
 
-enum { KEY_JSON = 0x100 };
+enum { KEY_JSON = 0x100, KEY_NAMES };
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): argp has it so */
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -39,9 +40,12 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     struct kernels_options *options = state->input;
 
     (void)argument;
-    if (key != KEY_JSON)
+    if (key == KEY_JSON)
+        options->json = true;
+    else if (key == KEY_NAMES)
+        options->names = true;
+    else
         return ARGP_ERR_UNKNOWN;
-    options->json = true;
     return 0;
 }
 
@@ -148,10 +152,20 @@ static int print_json(void)
     return error == 0 && whole != NULL ? 0 : EXIT_STATUS_FAILED;
 }
 
+static int print_names(void)
+{
+    for (size_t i = 0; i < kernel_count; i++)
+        puts(kernels[i].name);
+    return 0;
+}
+
 int cmd_kernels(int argc, char **argv)
 {
     static const struct argp_option table[] = {
-        {"json", KEY_JSON, NULL, 0, "The table as one JSON object", 0}, OPTION_HELP, {0}};
+        {"names", KEY_NAMES, NULL, 0, "Their names alone, one a line", 0},
+        {"json", KEY_JSON, NULL, 0, "The table as one JSON object", 0},
+        OPTION_HELP,
+        {0}};
     static const struct argp argp = {
         .options = table,
         .parser = parse_option,
@@ -164,6 +178,8 @@ int cmd_kernels(int argc, char **argv)
 
     if (!command_line_parse(&argp, argc, argv, &options.line, &status))
         return status;
+    if (options.names)
+        return print_names();
     if (options.json)
         return print_json();
     print_table();

@@ -9,6 +9,7 @@
 #include "demo/column.h"
 #include "demo/commands.h"
 #include "demo/options.h"
+#include "scenario/host.h"
 #include "version.h"
 
 struct subcommand {
@@ -25,6 +26,8 @@ static const struct subcommand subcommands[] = {
      "forklab fault", cmd_fault},
     {"kernels", "the emulated kernels, and the policies that make them", "forklab kernels",
      cmd_kernels},
+    {"run", "a scenario: what tasks do to their memory, and what must come of it",
+     "forklab run lesson.scn --trace", cmd_run},
 };
 
 enum { SUBCOMMAND_COUNT = sizeof(subcommands) / sizeof(subcommands[0]) };
@@ -98,5 +101,6 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     host_column_serve_if_helper(argc, argv);
+    host_backend_serve_if_helper(argc, argv);
     return finish_output(run(argc, argv));
 }

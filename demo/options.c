@@ -79,6 +79,8 @@ static error_t parse_word(int key, char *argument, struct argp_state *state)
         parse->line->help_given = true;
         return ECANCELED;
     case ARGP_KEY_ARG:
+        if (parse->line->takes_words)
+            break;
         return command_line_refuse(parse->line, "%.60s is no option; %s --help lists what there is",
                                    argument, parse->line->command);
     case ARGP_KEY_ERROR:
@@ -86,12 +88,13 @@ static error_t parse_word(int key, char *argument, struct argp_state *state)
             explain_bad_option(parse, state->argv[state->next > 0 ? state->next - 1 : 0]);
         return 0;
     default:
-        state->input = parse->line;
-        error_t error = parse->argp->parser(key, argument, state);
-
-        state->input = parse;
-        return error;
+        break;
     }
+    state->input = parse->line;
+    error_t error = parse->argp->parser(key, argument, state);
+
+    state->input = parse;
+    return error;
 }
 
 bool command_line_parse(const struct argp *argp, int argc, char **argv, struct command_line *line,

@@ -20,6 +20,7 @@ struct command_line {
     const char *command; /* "forklab fork" */
     char problem[400];
     bool help_given;
+    bool takes_words; /* the subcommand's parser is given words that are no options, too */
 };
 
 /* In an option table: the entry for --help, which command_line_parse() answers itself. */

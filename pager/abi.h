@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The numbers of Linux's memory calls on x86-64, as user programs pass them: what a scenario writes,
- * what a log of system calls shows, what the checks at the kernel's door (abi_call.c) look at.
+ * The numbers of Linux's memory calls on x86-64, as user programs pass them: what a scenario
+ * writes, what a log of system calls shows, what the checks at the kernel's door (abi_call.c) look
+ * at.
  *
- * They are Linux's (include/uapi/asm-generic/mman-common.h and mman.h, asm-generic/siginfo.h), under
- * names of our own, since the headers of the host that have them belong to host_*.c; there each is
- * compared with the host's at compile time.
+ * They are Linux's (include/uapi/asm-generic/mman-common.h and mman.h, asm-generic/siginfo.h),
+ * under names of our own, since the headers of the host that have them belong to host_*.c; there
+ * each is compared with the host's at compile time.
  */
 #ifndef FORKLAB_PAGER_ABI_H
 #define FORKLAB_PAGER_ABI_H

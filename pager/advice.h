@@ -60,7 +60,8 @@ int populate_for_access(struct mm *mm, va_t start, va_t end, enum access access)
 
 /*
  * Other flags for [start, end), which may have holes: `set` are set, `clear` cleared. Reserving
- * makes the tables one's own where flags that touch entries change; changing cuts and merges VMAs.
+ * makes the tables one's own where flags that touch entries change; changing cuts and merges VMAs,
+ * one by one, until there would be too many of them: -ENOMEM.
  */
 struct flag_change {
     uint32_t set;
@@ -68,6 +69,6 @@ struct flag_change {
 };
 
 int flags_reserve(struct mm *mm, va_t start, va_t end, const struct flag_change *change);
-void flags_change(struct mm *mm, va_t start, va_t end, const struct flag_change *change);
+int flags_change(struct mm *mm, va_t start, va_t end, const struct flag_change *change);
 
 #endif

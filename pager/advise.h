@@ -16,7 +16,9 @@
 /* `advice` is an ABI_MADV_*, or anything else, which is -EINVAL. */
 int sys_madvise(struct task *task, va_t start, uint64_t bytes, int advice);
 
-/* Locks, and brings every page of the range in: -ENOMEM over a hole or a page that cannot be had. */
+/*
+ * Locks, and brings every page of the range in: -ENOMEM over a hole or a page that cannot be had.
+ */
 int sys_mlock(struct task *task, va_t start, uint64_t bytes);
 int sys_munlock(struct task *task, va_t start, uint64_t bytes);
 

@@ -4,6 +4,7 @@
  *
  * The stack page is filled only after the old address space is gone: by then the frame that the
  * old stack had is free again, and the window that had it is the one that the new program will use.
+ * After vfork the old one is the parent's, and stays.
  */
 #include "pager/exec.h"
 
@@ -13,6 +14,7 @@
 
 #include "pager/elf_image.h"
 #include "pager/fault.h"
+#include "pager/file.h"
 #include "pager/map.h"
 #include "pager/user_copy.h"
 
@@ -25,6 +27,17 @@ static int image_of(struct mm *mm, struct object *file, char *problem, size_t pr
     if (file->kind != FRAME_FILE) {
         snprintf(problem, problem_bytes, "not a file");
         return -EACCES;
+    }
+    if (file->file < 0) {
+        snprintf(problem, problem_bytes, "programs are read from files of the host");
+        return -ENOEXEC;
+    }
+    /* The image is read from the host file, past the page cache. */
+    int error = object_write_back_locked(mm->machine, file, 0, file->page_count);
+
+    if (error != 0) {
+        snprintf(problem, problem_bytes, "the file cannot be written back");
+        return error;
     }
     return elf_image_read(&file->image, file->file, file->bytes, mm->map_top, problem,
                           problem_bytes);
@@ -167,11 +180,11 @@ int exec_commit_locked(struct task *task, struct exec_plan *plan)
 {
     struct machine *machine = task->machine;
     struct mm *mm = plan->mm;
-    struct mm *old = task->mm;
-    bool had_window = old->space != NULL;
+    bool had_window = task->mm->space != NULL;
 
+    mm_copy_limits(mm, task->mm);
+    task_leave_mm_locked(task);
     task->mm = mm;
-    mm_destroy(old);
     event_record(&machine->events, EVENT_EXEC, task->id, 0, PFN_NONE);
     if (had_window)
         (void)machine->mmu->ops->bind(machine->mmu, &mm->tree, &mm->space);

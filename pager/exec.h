@@ -5,7 +5,8 @@
  *   prepare   makes a new address space with the program's segments mapped from their file; can
  *             fail
  *   commit    the point of no return: the old address space goes, its frames and its window become
- *             free for the new one, and the arguments are put on the new stack
+ *             free for the new one (after vfork it stays with the parent), and the arguments are
+ *             put on the new stack
  */
 #ifndef FORKLAB_PAGER_EXEC_H
 #define FORKLAB_PAGER_EXEC_H
@@ -26,16 +27,16 @@ struct exec_plan {
 };
 
 /*
- * -ENOEXEC, -EACCES (not a file), -E2BIG (the arguments take more than half a page), -ENOMEM, with
- * nothing changed. The lock is held from here to the end of exec_commit_locked(), so that what was
- * reserved for the new stack stays there.
+ * -ENOEXEC, -EACCES (not a file), -E2BIG (the arguments take more than half a page), -ENOMEM, -EIO,
+ * with nothing changed. The lock is held from here to the end of exec_commit_locked(), so that what
+ * was reserved for the new stack stays there.
  */
 int exec_prepare_locked(struct machine *machine, struct object *file, const char *const arguments[],
                         struct exec_plan *plan, char *problem, size_t problem_bytes);
 
 /*
- * Nobody runs in the old address space now. Memory for this was reserved; should a request for it
- * be refused all the same (tests do that), -ENOMEM, and the task cannot go on.
+ * The task does not run in the old address space now. Memory for this was reserved; should a
+ * request for it be refused all the same (tests do that), -ENOMEM, and the task cannot go on.
  */
 int exec_commit_locked(struct task *task, struct exec_plan *plan);
 

@@ -6,20 +6,26 @@
 
 #include "pager/object.h"
 
+/* Does the mapping below keep one that grows at a distance? Not if it grows itself, nor if nobody
+ * may touch it anyway. */
+static bool is_guarded(const struct mm *mm, const struct vma *below, va_t page)
+{
+    return below != NULL && !(below->flags & VMA_GROWS_DOWN) &&
+           (below->flags & VMA_PROTECTION) != 0 && page - below->end < mm->stack_gap_bytes;
+}
+
 /* Can the mapping above the address grow down to it? */
 static bool stack_can_grow(const struct fault *fault)
 {
-    const struct mm *mm = fault->mm;
+    struct mm *mm = fault->mm;
     const struct vma *stack = fault->vma;
     va_t page = page_of(fault->va);
+    uint64_t pages = (stack->start - page) >> PAGE_SHIFT;
 
-    if (!(stack->flags & VMA_GROWS_DOWN) || stack->end - page > mm->stack_limit_bytes)
+    if (!(stack->flags & VMA_GROWS_DOWN) || is_guarded(mm, vma_previous(stack), page))
         return false;
-    const struct vma *below = vma_previous(stack);
-
-    if (page < mm->stack_gap_bytes)
-        return false;
-    return below == NULL || below->end <= page - mm->stack_gap_bytes;
+    return stack->end - page <= mm->stack_limit_bytes && pages <= stack->object_page &&
+           mm_may_expand(mm, stack->flags, pages);
 }
 
 /* What is missing above the tables: a mapping, a right. */
@@ -39,15 +45,11 @@ static enum event classify_mapping(const struct fault *fault)
 /* An absent entry of a shared table: can it be filled in place, for all? */
 static bool may_fill_for_all(const struct fault *fault)
 {
-    const struct kernel *kernel = fault->mm->machine->kernel;
-
     if (fault->leaf.upper_writable)
         return true; /* every mapping of the span is shared: all see the same object */
     if (fault->access == ACCESS_WRITE)
         return false;
-    if (fault->vma->object == NULL && kernel->reads_take_frames)
-        return false; /* the new page is this address space's alone */
-    return kernel->absent_entry == ABSENT_FILLED;
+    return fault->mm->machine->kernel->absent_entry == ABSENT_FILLED;
 }
 
 static enum event classify_absent(const struct fault *fault)

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "pager/anon_family.h"
 #include "pager/fault.h"
 #include "pager/fault_around.h"
 #include "pager/map.h"
@@ -66,13 +67,6 @@ static int table_to_fill(struct fault *fault, const struct ram_need *need, struc
     return error;
 }
 
-/* Private pages are written: from now on fork has to hand the mapping's entries on. */
-static void note_ancestry(struct fault *fault)
-{
-    if (vma_is_private(fault->vma))
-        fault->vma->flags |= VMA_ANCESTRY;
-}
-
 static int apply_split(struct fault *fault)
 {
     struct table *table;
@@ -83,50 +77,59 @@ static int apply_split(struct fault *fault)
 static int apply_stack_growth(struct fault *fault)
 {
     va_t page = page_of(fault->va);
-    int error = map_own_end_tables(fault->mm, page, fault->vma->start);
+    struct vma *stack = fault->vma;
+    int error = anon_family_reserve(stack);
 
     if (error == 0)
-        fault->vma->start = page;
-    return error;
+        error = map_own_end_tables(fault->mm, page, stack->start);
+    if (error != 0)
+        return error;
+    anon_family_join(stack);
+    stack->object_page -= (stack->start - page) >> PAGE_SHIFT;
+    stack->start = page;
+    vma_leave_apart(stack);
+    return 0;
 }
 
-static int fill_with_zero_frame(struct fault *fault)
+/* Does the step need a frame, or is the zero frame enough? */
+static bool takes_frame(const struct fault *fault)
 {
-    struct ram *ram = fault->mm->tree.ram;
-    struct ram_need none = {0};
-    struct table *table;
-    int error = table_to_fill(fault, &none, &table);
-
-    if (error == 0)
-        table_fill(ram, table, slot_of(fault), entry_make(ram->zero_pfn, ENTRY_ACCESSED));
-    return error;
+    return fault->access == ACCESS_WRITE || fault->mm->machine->no_zero_page;
 }
 
-/* Rights of an anonymous page that this address space holds alone. */
-static entry_t exclusive_flags(const struct fault *fault)
+/* What a page of zeros may do: written at once, or where it could be and nobody shares its table. */
+static entry_t zero_fill_flags(const struct fault *fault, const struct table *table)
 {
-    entry_t flags = ENTRY_ACCESSED | ENTRY_DIRTY | ENTRY_EXCLUSIVE;
+    entry_t flags = ENTRY_ACCESSED;
 
-    return fault->vma->flags & VMA_WRITE ? flags | ENTRY_WRITE : flags;
+    if (table_is_shared(table))
+        return flags;
+    if (fault->access == ACCESS_WRITE || vma_permits(fault->vma, true))
+        flags |= ENTRY_WRITE | ENTRY_DIRTY;
+    return flags | ENTRY_EXCLUSIVE;
 }
 
 static int apply_zero_fill(struct fault *fault)
 {
     struct ram *ram = fault->mm->tree.ram;
     unsigned slot = slot_of(fault);
+    struct ram_need none = {0};
     struct table *table;
+    int error = takes_frame(fault) ? anon_family_reserve(fault->vma) : 0;
 
-    if (fault->access == ACCESS_READ && !fault->mm->machine->kernel->reads_take_frames)
-        return fill_with_zero_frame(fault);
-    int error = table_to_fill(fault, &one_page, &table);
-
+    if (error == 0)
+        error = table_to_fill(fault, takes_frame(fault) ? &one_page : &none, &table);
     if (error != 0)
         return error;
+    if (!takes_frame(fault)) {
+        table_fill(ram, table, slot, entry_make(ram->zero_pfn, ENTRY_ACCESSED));
+        return 0;
+    }
     pfn_t pfn = frame_take(ram, FRAME_ANON, frame_hint(fault, table, slot));
 
     frame_clear(ram, pfn);
-    table_fill(ram, table, slot, entry_make(pfn, exclusive_flags(fault)));
-    note_ancestry(fault);
+    table_fill(ram, table, slot, entry_make(pfn, zero_fill_flags(fault, table)));
+    anon_family_join(fault->vma); /* from now on fork has to hand the mapping's entries on */
     return 0;
 }
 
@@ -156,6 +159,14 @@ static int apply_object_fill(struct fault *fault)
     return 0;
 }
 
+/* Rights of an anonymous page that this address space holds alone. */
+static entry_t exclusive_flags(const struct fault *fault)
+{
+    entry_t flags = ENTRY_ACCESSED | ENTRY_DIRTY | ENTRY_EXCLUSIVE;
+
+    return fault->vma->flags & VMA_WRITE ? flags | ENTRY_WRITE : flags;
+}
+
 /* A mapping without any right keeps its pages out of the user's reach. */
 static entry_t with_users_right(const struct fault *fault, entry_t entry)
 {
@@ -170,8 +181,10 @@ static int apply_cow_copy(struct fault *fault)
     struct ram *ram = mm->tree.ram;
     unsigned slot = slot_of(fault);
     struct table *table;
-    int error = own_table(fault, &one_page, &table);
+    int error = anon_family_reserve(fault->vma);
 
+    if (error == 0)
+        error = own_table(fault, &one_page, &table);
     if (error != 0)
         return error;
     pfn_t source = entry_pfn(table_entry(ram, table, slot));
@@ -185,7 +198,7 @@ static int apply_cow_copy(struct fault *fault)
     mm_revoke(mm, page_of(fault->va), page_of(fault->va) + PAGE_BYTES);
     frame_put(ram, source);
     table_fill(ram, table, slot, with_users_right(fault, entry_make(copy, exclusive_flags(fault))));
-    note_ancestry(fault);
+    anon_family_join(fault->vma);
     return 0;
 }
 

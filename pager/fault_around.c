@@ -32,8 +32,7 @@ void fault_around_fill(const struct fault *fault, const struct fault_around *aro
     unsigned filled = 0;
 
     for (unsigned at = around->first; at < around->end; at++, page++) {
-        if (!object_has_page(object, page) ||
-            !entry_is_none(table_entry(&machine->ram, table, at)))
+        if (!object_has_page(object, page) || !entry_is_none(table_entry(&machine->ram, table, at)))
             continue;
         table_fill(&machine->ram, table, at, entry_make(object->pages[page], rights));
         filled++;

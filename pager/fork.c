@@ -17,6 +17,7 @@
  */
 #include <errno.h>
 
+#include "pager/anon_family.h"
 #include "pager/task.h"
 
 /* What fork finds in one leaf table's span. */
@@ -232,23 +233,44 @@ static int fork_tables(struct fork *fork)
     return pt_walk(tree, 0, tree->geometry->user_end, &visitor, fork);
 }
 
+/*
+ * One VMA for the child. Memory that the child finds wiped was never written by it. What the parent
+ * has apart stays so, though a lock that is not handed down may have been all that told the two.
+ */
+static struct vma *fork_vma(struct mm *child, const struct vma *vma, const struct vma *previous)
+{
+    bool is_wiped = (vma->flags & VMA_WIPE_ON_FORK) != 0;
+    struct vma_shape shape = {.start = vma->start,
+                              .end = vma->end,
+                              .flags = vma->flags & ~(VMA_LOCKED | VMA_ANCESTRY),
+                              .object = vma->object,
+                              .object_page = vma->object_page};
+
+    if (!is_wiped)
+        shape.flags |= vma->flags & VMA_ANCESTRY;
+    struct vma *made = vma_append(child, &shape);
+
+    if (!is_wiped)
+        anon_family_fork(made, vma);
+    made->left_apart = previous != NULL && vma_continues(previous, made);
+    return made;
+}
+
 /* Duplicates the VMAs in order; what was written through a private one is caught from now on. */
 static int fork_vmas(const struct fork *fork)
 {
     int error = vma_reserve(fork->child, fork->parent->index.count);
 
+    if (error == 0)
+        error = anon_family_reserve_fork(fork->parent);
     if (error != 0)
         return error;
-    for (struct vma *vma = vma_find(fork->parent, 0); vma != NULL; vma = vma_next(vma)) {
-        struct vma_shape shape = {.start = vma->start,
-                                  .end = vma->end,
-                                  .flags = vma->flags & ~VMA_LOCKED,
-                                  .object = vma->object,
-                                  .object_page = vma->object_page};
+    struct vma *previous = NULL;
 
+    for (struct vma *vma = vma_find(fork->parent, 0); vma != NULL; vma = vma_next(vma)) {
         if (vma->flags & VMA_DONT_FORK)
             continue;
-        vma_append(fork->child, &shape);
+        previous = fork_vma(fork->child, vma, previous);
         event_count(&fork->parent->machine->events, EVENT_VMA_COPIED, 1);
     }
     return 0;
@@ -311,11 +333,4 @@ int sys_fork(struct task *parent, struct task **child)
     error = fork_locked(parent, child);
     machine_unlock(parent->machine);
     return error;
-}
-
-int sys_vfork(struct task *parent, struct task **child)
-{
-    (void)parent;
-    (void)child;
-    return -ENOSYS;
 }

@@ -4,7 +4,9 @@
  *
  *   up     first fit from the end of the last search, then once more from the base (Linux 2.5's
  *          free_area_cache)
- *   down   the highest gap below the stack (Linux since 2.6.7, arch_get_unmapped_area_topdown)
+ *   down   the highest gap below the stack (Linux since 2.6.7, arch_get_unmapped_area_topdown). A
+ *          mapping that grows down keeps a guard gap below it free, of hints too. Anonymous memory
+ *          of whole huge pages is aligned to them (since 6.7), whether there are any or not
  */
 #include "pager/mm.h"
 
@@ -34,38 +36,62 @@ static va_t find_up(struct mm *mm, uint64_t bytes)
     return found;
 }
 
-/* The last VMA that starts below `va`, or NULL. */
-static const struct vma *last_below(struct mm *mm, va_t va)
+/* Up to where the space below a VMA is free for others. */
+static va_t free_below(const struct mm *mm, const struct vma *vma)
 {
-    const struct vma *vma = vma_find(mm, va - 1);
-
-    if (vma != NULL && vma->start < va)
-        return vma;
-    if (vma != NULL)
-        return vma_previous(vma);
-    vma = vma_find(mm, 0);
-    while (vma != NULL && vma_next(vma) != NULL)
-        vma = vma_next(vma);
-    return vma;
+    if (!(vma->flags & VMA_GROWS_DOWN) || mm->machine->kernel->free_space != FREE_SPACE_DOWN)
+        return vma->start;
+    return vma->start > mm->stack_gap_bytes ? vma->start - mm->stack_gap_bytes : 0;
 }
 
 static va_t find_down(struct mm *mm, uint64_t bytes)
 {
+    const struct vma *above = vma_find(mm, mm->map_top);
+    const struct vma *below = vma_last_below(mm, mm->map_top);
     va_t end = mm->map_top;
-    const struct vma *below = last_below(mm, end);
 
+    if (above != NULL && above != below)
+        end = min_u64(end, free_below(mm, above));
     while (end > mm->map_base && end - mm->map_base >= bytes) {
         if (below == NULL || (below->end <= end && end - below->end >= bytes))
             return end - bytes;
-        end = below->start < end ? below->start : end;
+        end = min_u64(end, free_below(mm, below));
         below = vma_previous(below);
     }
     return 0;
 }
 
-va_t mm_find_free(struct mm *mm, uint64_t bytes)
+/* A range at a multiple of `alignment`: the lowest in one that is longer by as much. */
+static va_t find_down_aligned(struct mm *mm, uint64_t bytes, uint64_t alignment)
 {
-    if (mm->machine->kernel->free_space == FREE_SPACE_DOWN)
-        return find_down(mm, bytes);
-    return find_up(mm, bytes);
+    va_t found = bytes + alignment > bytes ? find_down(mm, bytes + alignment) : 0;
+
+    if (found == 0)
+        return 0;
+    return found % alignment == 0 ? found + alignment : round_up(found, alignment);
+}
+
+static bool hint_is_free(struct mm *mm, const struct free_request *request)
+{
+    const struct vma *next = vma_find(mm, request->hint);
+
+    if (request->hint == 0 || request->bytes > mm->user_end ||
+        request->hint > mm->user_end - request->bytes)
+        return false;
+    return next == NULL || request->hint + request->bytes <= free_below(mm, next);
+}
+
+va_t mm_find_free(struct mm *mm, const struct free_request *request)
+{
+    uint64_t bytes = request->bytes;
+    va_t found = 0;
+
+    if (hint_is_free(mm, request))
+        return request->hint;
+    if (mm->machine->kernel->free_space != FREE_SPACE_DOWN)
+        return find_up(mm, bytes);
+    if (mm->huge_bytes != 0 && request->is_anonymous && request->hint == 0 &&
+        bytes % mm->huge_bytes == 0)
+        found = find_down_aligned(mm, bytes, mm->huge_bytes);
+    return found != 0 ? found : find_down(mm, bytes);
 }

@@ -7,6 +7,7 @@
  * ends with GUARD_REMOVE, munmap or a new mapping. advice.h has the terms.
  */
 #include "pager/advice.h"
+#include "pager/anon_family.h"
 #include "pager/map.h"
 
 /* Tables for all of [start, end), made where there is none. */
@@ -24,14 +25,27 @@ static int own_made_tables(struct mm *mm, va_t start, va_t end)
     return error;
 }
 
+/* No fault can rebuild a guard, so fork has to hand it on: as with pages that were written. */
+static int reserve_families(struct mm *mm, uint32_t vmas)
+{
+    struct machine *machine = mm->machine;
+
+    if (!machine->kernel->merging->keeps_families)
+        return 0;
+    int error = pool_reserve(&machine->anon_families, vmas);
+
+    return error != 0 ? error : pool_reserve(&machine->anon_links, vmas);
+}
+
 int guard_install_prepare(struct mm *mm, va_t start, va_t end)
 {
+    uint32_t vmas = 0;
     int error = 0;
     va_t from;
 
-    while (error == 0 && vma_part_next(mm, &start, end, &from) != NULL)
+    for (; error == 0 && vma_part_next(mm, &start, end, &from) != NULL; vmas++)
         error = own_made_tables(mm, from, start);
-    return error;
+    return error != 0 ? error : reserve_families(mm, vmas);
 }
 
 static int install_in_leaf(void *context, struct pt_tree *tree, const struct pt_leaf *leaf)
@@ -57,7 +71,7 @@ int guard_install_commit(struct mm *mm, va_t start, va_t end)
     mm_revoke(mm, start, end);
     while ((vma = vma_part_next(mm, &start, end, &from)) != NULL) {
         pt_walk(&mm->tree, from, start, &visitor, NULL);
-        vma->flags |= VMA_ANCESTRY; /* no fault can rebuild a guard: fork has to hand it on */
+        anon_family_join(vma);
     }
     return 0;
 }

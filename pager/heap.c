@@ -1,17 +1,55 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* brk: the heap grows and shrinks by whole pages behind a break that may stand anywhere. */
+/*
+ * brk: the heap grows and shrinks by whole pages behind a break that may stand anywhere.
+ *
+ * It is private anonymous memory, which joins with what lies below it alone, and only with what
+ * reaches beyond the heap's start; a page is kept free above it. What of it was unmapped by other
+ * calls stays so, and then it cannot shrink.
+ */
+#include <errno.h>
+
 #include "pager/map.h"
 
-/* The heap is private anonymous memory that nothing else may stand in the way of. */
+/* The first mapping above must leave a page, and its guard gap if it grows down. */
+static bool is_in_the_way(const struct mm *mm, const struct vma *next, va_t to)
+{
+    uint64_t gap = next->flags & VMA_GROWS_DOWN ? mm->stack_gap_bytes : 0;
+
+    return to + PAGE_BYTES + gap > next->start;
+}
+
 static int grow_heap(struct mm *mm, va_t from, va_t to)
 {
-    struct map_request request = {.address = from,
-                                  .bytes = to - from,
-                                  .protection = VMA_READ | VMA_WRITE,
-                                  .flags = MAP_REQUEST_NOREPLACE};
-    va_t address;
+    struct vma_shape shape = {.start = from,
+                              .end = to,
+                              .flags = VMA_READ | VMA_WRITE | VMA_MAY_WRITE | VMA_ACCOUNT,
+                              .object_page = from >> PAGE_SHIFT};
+    struct vma *next = vma_find(mm, from);
 
-    return mmap_locked(mm, &request, &address);
+    if (next != NULL && is_in_the_way(mm, next, to))
+        return -ENOMEM;
+    if (!mm_may_expand(mm, shape.flags, (to - from) >> PAGE_SHIFT))
+        return -ENOMEM;
+    int error = vma_room(mm, 0);
+
+    if (error == 0)
+        error = vma_reserve(mm, 1);
+    if (error == 0)
+        error = map_own_end_tables(mm, from, to);
+    if (error != 0)
+        return error;
+    struct vma *previous = next != NULL ? vma_previous(next) : vma_last_below(mm, from);
+    bool is_heap = previous != NULL && previous->end > mm->heap_start;
+
+    vma_map_behind(mm, &shape, is_heap ? previous : NULL);
+    return 0;
+}
+
+static int shrink_heap(struct mm *mm, va_t from, va_t to)
+{
+    if (!vma_any_in(mm, to, from))
+        return -EINVAL;
+    return munmap_locked(mm, to, from - to);
 }
 
 static va_t brk_locked(struct mm *mm, va_t heap_end)
@@ -25,7 +63,7 @@ static va_t brk_locked(struct mm *mm, va_t heap_end)
     if (to > from)
         error = grow_heap(mm, from, to);
     else if (to < from)
-        error = munmap_locked(mm, to, from - to);
+        error = shrink_heap(mm, from, to);
     if (error == 0)
         mm->heap_end = heap_end;
     return mm->heap_end;

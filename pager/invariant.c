@@ -12,8 +12,10 @@
 #include "pt/invariant.h"
 
 const struct machine_invariant machine_invariants[] = {
+    {"mm-users", mm_users_agree},
     {"vmas-ordered", vmas_are_ordered},
     {"vmas-merged", vmas_are_merged},
+    {"families-agree", families_agree},
     {"object-lists", object_lists_agree},
     {"entries-covered", entries_are_covered},
     {"same-layout", layouts_are_same},
@@ -31,6 +33,39 @@ bool invariant_broken(char *why, size_t why_bytes, const char *format, ...)
     vsnprintf(why, why_bytes, format, arguments);
     va_end(arguments);
     return false;
+}
+
+static uint32_t users_of(const struct machine *machine, const struct mm *mm)
+{
+    uint32_t users = 0;
+
+    for (const struct task *task = machine->task_list; task != NULL; task = task->next)
+        users += task->mm == mm;
+    return users;
+}
+
+static bool loans_agree(const struct task *task)
+{
+    const struct task *lender = task->lender;
+    const struct task *borrower = task->borrower;
+
+    return (lender == NULL || (lender->borrower == task && lender->mm == task->mm)) &&
+           (borrower == NULL || (borrower->lender == task && borrower->mm == task->mm));
+}
+
+bool mm_users_agree(struct machine *machine, char *why, size_t why_bytes)
+{
+    for (const struct task *task = machine->task_list; task != NULL; task = task->next) {
+        if (!loans_agree(task))
+            return invariant_broken(why, why_bytes, "task %u: lender and borrower disagree",
+                                    (unsigned)task->id);
+        if (task->mm != NULL && task->mm->users != users_of(machine, task->mm))
+            return invariant_broken(why, why_bytes,
+                                    "task %u: %u tasks have the address space of %u",
+                                    (unsigned)task->id, (unsigned)users_of(machine, task->mm),
+                                    (unsigned)task->mm->users);
+    }
+    return true;
 }
 
 static bool vma_is_in_order(const struct mm *mm, const struct vma *vma, va_t floor)
@@ -82,7 +117,7 @@ bool vmas_are_merged(struct machine *machine, char *why, size_t why_bytes)
         for (; vma != NULL; vma = vma_next(vma)) {
             const struct vma *next = vma_next(vma);
 
-            if (next != NULL && vma_continues(vma, next))
+            if (next != NULL && !next->left_apart && vma_continues(vma, next))
                 return invariant_broken(why, why_bytes, "task %u: VMAs meet at 0x%llx unmerged",
                                         (unsigned)task->id, (unsigned long long)vma->end);
         }
@@ -90,14 +125,26 @@ bool vmas_are_merged(struct machine *machine, char *why, size_t why_bytes)
     return true;
 }
 
+/* Was the task's address space met at a task before it in the list? */
+static bool mm_was_met(const struct task *task)
+{
+    if (task->mm->users == 1)
+        return false;
+    for (const struct task *other = task->previous; other != NULL; other = other->previous) {
+        if (other->mm == task->mm)
+            return true;
+    }
+    return false;
+}
+
 static uint32_t vmas_that_map(const struct machine *machine, const struct object *object)
 {
     uint32_t count = 0;
 
     for (struct task *task = machine->task_list; task != NULL; task = task->next) {
-        struct vma *vma = task->mm != NULL ? vma_find(task->mm, 0) : NULL;
-
-        for (; vma != NULL; vma = vma_next(vma))
+        if (task->mm == NULL || mm_was_met(task))
+            continue;
+        for (struct vma *vma = vma_find(task->mm, 0); vma != NULL; vma = vma_next(vma))
             count += vma->object == object;
     }
     return count;

@@ -3,12 +3,18 @@
  * The invariants of a whole machine: named predicates, run one by one after every operation in
  * tests, beside those of pt/invariant.h.
  *
+ *   mm-users          an address space counts the tasks that have it; the lender and the borrower
+ *                     of a vfork name each other and have the same one
  *   vmas-ordered      VMAs are ordered, disjoint, page-aligned, in the address space; the index
  *                     finds each from both of its ends
- *   vmas-merged       no two neighbours that could be one VMA
+ *   vmas-merged       no two neighbours that could be one VMA, by the kernel's policy; but for those
+ *                     that the kernel is known to leave apart
+ *   families-agree    a family's counts are what its VMAs say; a VMA has a family if it was written
+ *                     privately, where families are kept; an anonymous page lies in such a VMA
  *   object-lists      an object's list holds just the VMAs that map it
  *   entries-covered   every entry lies in a VMA of each address space that has the table, is no
- *                     more permissive than the VMA, and maps the right kind of frame
+ *                     more permissive than the VMA, and maps the right kind of frame; past the end
+ *                     of an object nothing is mapped, private copies neither
  *   same-layout       clipped to its span, all address spaces attached to a shared table have the
  *                     same VMAs
  *   upper-read-only   a shared table with a private VMA in its span stands behind a read-only entry
@@ -36,8 +42,10 @@ extern const struct machine_invariant machine_invariants[];
 bool machine_invariants_hold(struct machine *machine, char *why, size_t why_bytes);
 
 /* The two files' halves. */
+bool mm_users_agree(struct machine *machine, char *why, size_t why_bytes);
 bool vmas_are_ordered(struct machine *machine, char *why, size_t why_bytes);
 bool vmas_are_merged(struct machine *machine, char *why, size_t why_bytes);
+bool families_agree(struct machine *machine, char *why, size_t why_bytes);
 bool object_lists_agree(struct machine *machine, char *why, size_t why_bytes);
 bool entries_are_covered(struct machine *machine, char *why, size_t why_bytes);
 bool layouts_are_same(struct machine *machine, char *why, size_t why_bytes);

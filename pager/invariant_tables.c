@@ -40,6 +40,8 @@ static bool entry_suits_vma(const struct machine *machine, const struct vma *vma
 {
     const struct frame *frame = &machine->ram.frames[entry_pfn(entry)];
 
+    if (vma->object != NULL && vma_object_page(vma, va) >= vma->object->page_count)
+        return false;
     if (entry_is_writable(entry) && !vma_permits(vma, true))
         return false;
     if (entry_is_readable(entry) != vma_permits(vma, false))

@@ -4,12 +4,16 @@
  *
  * Sources of the rows: 2.5.41 and -mm2 by the post of 10 October 2002 ("Fork timing numbers for
  * shared page tables") and the shared page table patches of 2.5.42-mm; `modern` by Linux 6.12's
- * mm/memory.c (vma_needs_copy, do_fault_around), mm/mprotect.c
- * (can_change_pte_writable) and mm/mmap.c.
+ * mm/memory.c (vma_needs_copy, do_fault_around), mm/mprotect.c (can_change_pte_writable) and
+ * mm/mmap.c, and by what was seen on 6.18 (merging, free space, how many faults).
+ * In what user code can see, `modern` and `modern-shared` follow Linux 6.18.
  */
 #include "pager/kernel.h"
 
 #include <string.h>
+
+/* MAX_MAP_COUNT of 2.5; today's default of vm.max_map_count. */
+enum { MOST_VMAS_2002 = 65536, MOST_VMAS_MODERN = 65530 };
 
 static const char simple_index[] = "VMA index: a sorted array in place of list + red-black tree";
 static const char simple_modern[] =
@@ -18,8 +22,11 @@ static const char simple_modern[] =
 const struct kernel kernels[] = {
     {
         .name = "2.5.41",
+        .linux_version = 2005041,
         .index = &vma_index_array,
         .rmap = &rmap_chains,
+        .merging = &merge_alike,
+        .most_vmas = MOST_VMAS_2002,
         .free_space = FREE_SPACE_UP,
         .fork_entries = FORK_COPIES_ALL,
         .sharing = SHARING_NONE,
@@ -28,8 +35,11 @@ const struct kernel kernels[] = {
     },
     {
         .name = "2.5.41-mm2",
+        .linux_version = 2005041,
         .index = &vma_index_array,
         .rmap = &rmap_chains,
+        .merging = &merge_alike,
+        .most_vmas = MOST_VMAS_2002,
         .free_space = FREE_SPACE_UP,
         .fork_entries = FORK_COPIES_ALL,
         .sharing = SHARING_OFF,
@@ -39,8 +49,11 @@ const struct kernel kernels[] = {
     },
     {
         .name = "2.5.41-mm2-shared",
+        .linux_version = 2005041,
         .index = &vma_index_array,
         .rmap = &rmap_chains,
+        .merging = &merge_alike,
+        .most_vmas = MOST_VMAS_2002,
         .free_space = FREE_SPACE_UP,
         .fork_entries = FORK_COPIES_ALL,
         .sharing = SHARING_LEAF,
@@ -51,8 +64,11 @@ const struct kernel kernels[] = {
     },
     {
         .name = "modern",
+        .linux_version = 6018000,
         .index = &vma_index_array,
         .rmap = &rmap_none,
+        .merging = &merge_family,
+        .most_vmas = MOST_VMAS_MODERN,
         .free_space = FREE_SPACE_DOWN,
         .fork_entries = FORK_REFAULTS,
         .sharing = SHARING_NONE,
@@ -64,8 +80,11 @@ const struct kernel kernels[] = {
     },
     {
         .name = "modern-shared",
+        .linux_version = 6018000,
         .index = &vma_index_array,
         .rmap = &rmap_none,
+        .merging = &merge_family,
+        .most_vmas = MOST_VMAS_MODERN,
         .free_space = FREE_SPACE_DOWN,
         .fork_entries = FORK_REFAULTS,
         .sharing = SHARING_LEAF,
@@ -93,5 +112,5 @@ const struct kernel *kernel_find(const char *name)
 bool kernels_are_compatible(const struct kernel *one, const struct kernel *other)
 {
     return one->index == other->index && one->rmap == other->rmap &&
-           one->free_space == other->free_space;
+           one->merging == other->merging && one->free_space == other->free_space;
 }

@@ -10,6 +10,7 @@
 
 #include "pager/rmap.h"
 #include "pager/vma_index.h"
+#include "pager/vma_merge.h"
 
 /* May leaf tables be shared at fork? OFF runs all the code that can share, and then copies. */
 enum sharing { SHARING_NONE, SHARING_OFF, SHARING_LEAF };
@@ -26,21 +27,23 @@ enum free_space { FREE_SPACE_UP, FREE_SPACE_DOWN };
 
 struct kernel {
     const char *name;
+    uint32_t linux_version; /* that it follows: major * 1,000,000 + minor * 1,000 + patch */
     const struct vma_index_ops *index;
     const struct rmap_scheme *rmap;
+    const struct merge_policy *merging;
     enum free_space free_space;
     enum fork_entries fork_entries;
     enum sharing sharing;
     enum absent_entry absent_entry;
+    uint32_t most_vmas;            /* of an address space (vm.max_map_count) */
     unsigned least_shared_entries; /* a table with fewer is copied at fork, not shared */
     /* A read fault on an object maps the pages that are there already in a block of so many: a
      * power of two, or 0 for none. */
     unsigned fault_around_pages;
-    bool write_notify;      /* the first write to a clean page of a shared host file is a fault */
-    bool restores_write;    /* mprotect gives the right to write back where nobody shares the page */
-    bool reads_take_frames; /* no zero page: a read of absent anonymous memory takes a frame */
-    const char *seed;              /* the post that its figures come from, or "-" */
-    const char *missing;           /* what of its row is not there yet, or "" */
+    bool write_notify;   /* the first write to a clean page of a shared host file is a fault */
+    bool restores_write; /* mprotect gives the right to write back where nobody shares the page */
+    const char *seed;    /* the post that its figures come from, or "-" */
+    const char *missing; /* what of its row is not there yet, or "" */
 };
 
 extern const struct kernel kernels[];

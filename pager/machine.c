@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "pager/anon_family.h"
 #include "pager/mm.h"
 #include "pager/object.h"
 #include "pager/task.h"
@@ -62,6 +63,8 @@ static void create_pools(struct machine *machine)
     pool_init(&machine->mms, gate, sizeof(struct mm));
     pool_init(&machine->tasks, gate, sizeof(struct task));
     pool_init(&machine->objects, gate, sizeof(struct object));
+    pool_init(&machine->anon_families, gate, sizeof(struct anon_family));
+    pool_init(&machine->anon_links, gate, sizeof(struct anon_link));
 }
 
 static void free_parts(struct machine *machine)
@@ -74,6 +77,8 @@ static void free_parts(struct machine *machine)
     pool_destroy(&machine->mms);
     pool_destroy(&machine->tasks);
     pool_destroy(&machine->objects);
+    pool_destroy(&machine->anon_families);
+    pool_destroy(&machine->anon_links);
     if (machine->ram.frames != NULL)
         ram_destroy(&machine->ram);
     if (machine->host_ram != NULL)
@@ -96,6 +101,7 @@ int machine_create(struct machine **machine, const struct machine_options *optio
     made->kernel = options->kernel != NULL ? options->kernel : kernel_find("modern");
     made->map_ahead_pages =
         options->map_ahead_pages != 0 ? options->map_ahead_pages : DEFAULT_MAP_AHEAD_PAGES;
+    made->no_zero_page = options->no_zero_page;
     int error = create_memory(made, options, problem, problem_bytes);
 
     if (error == 0)

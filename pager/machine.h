@@ -30,6 +30,8 @@ struct machine_options {
     enum mmu_kind mmu;               /* MMU_HOST */
     uint64_t ram_bytes;              /* 1 GiB */
     unsigned map_ahead_pages;        /* 16; 1 shows every page's own fault */
+    bool
+        no_zero_page; /* reads of anonymous memory take frames, as on some virtual machines' kernels */
     struct mmu_host_options host;
 };
 
@@ -45,10 +47,13 @@ struct machine {
     struct pool mms;
     struct pool tasks;
     struct pool objects;
+    struct pool anon_families;
+    struct pool anon_links;
     struct object *object_list;
     struct task *task_list;
     uint32_t last_task_id;
     unsigned map_ahead_pages;
+    bool no_zero_page;
     uint64_t changes; /* grows with everything that can change what an access does */
     /* time inside the kernel, without the host's system calls */
     uint64_t kernel_ticks;

@@ -57,8 +57,7 @@ static bool span_keeps_vma(struct mm *mm, va_t va, va_t start, va_t end)
            (end < span_end(mm, va) && vma_any_in(mm, end, span_end(mm, va)));
 }
 
-/* Tables that lose a part of their entries must be one's own; those that lose all are dropped. */
-static int unmap_reserve(struct mm *mm, va_t start, va_t end)
+int unmap_reserve(struct mm *mm, va_t start, va_t end)
 {
     int error = vma_reserve(mm, 2);
 
@@ -69,14 +68,18 @@ static int unmap_reserve(struct mm *mm, va_t start, va_t end)
     return error;
 }
 
-/* The VMAs are gone already: a span that has none left gives up its table. */
+/* What is being unmapped. */
+struct unmapping {
+    va_t start;
+    va_t end;
+};
+
+/* A span that has no VMA left gives up its table. */
 static int unmap_leaf(void *context, struct pt_tree *tree, const struct pt_leaf *leaf)
 {
-    struct mm *mm = mm_of_tree(tree);
-    va_t span = geometry_span_start(tree->geometry, leaf->va);
+    const struct unmapping *range = context;
 
-    (void)context;
-    if (!vma_any_in(mm, span, span_end(mm, span))) {
+    if (!span_keeps_vma(mm_of_tree(tree), leaf->va, range->start, range->end)) {
         table_drop(tree, leaf->parent, leaf->parent_slot);
         return 0;
     }
@@ -89,13 +92,23 @@ static int unmap_leaf(void *context, struct pt_tree *tree, const struct pt_leaf 
     return 0;
 }
 
-static void unmap_commit(struct mm *mm, va_t start, va_t end)
+/* Entries go before VMAs: with its last VMA an object may go, and entries know what is dirty. */
+void unmap_commit(struct mm *mm, va_t start, va_t end)
 {
     static const struct pt_visitor visitor = {.leaf = unmap_leaf, .left = tree_free_empty_upper};
+    struct unmapping range = {.start = start, .end = end};
 
     mm_revoke(mm, start, end);
+    pt_walk(&mm->tree, start, end, &visitor, &range);
     vma_remove_range(mm, start, end);
-    pt_walk(&mm->tree, start, end, &visitor, NULL);
+}
+
+/* A hole in the middle of a VMA makes two of it. */
+static int room_for_hole(struct mm *mm, va_t start, va_t end)
+{
+    const struct vma *vma = vma_find(mm, start);
+
+    return vma != NULL && vma->start < start && end < vma->end ? vma_room(mm, 1) : 0;
 }
 
 int munmap_locked(struct mm *mm, va_t start, uint64_t bytes)
@@ -105,8 +118,10 @@ int munmap_locked(struct mm *mm, va_t start, uint64_t bytes)
     if (start % PAGE_BYTES != 0 || rounded == 0 || start > mm->user_end ||
         rounded > mm->user_end - start)
         return -EINVAL;
-    int error = unmap_reserve(mm, start, start + rounded);
+    int error = room_for_hole(mm, start, start + rounded);
 
+    if (error == 0)
+        error = unmap_reserve(mm, start, start + rounded);
     if (error == 0)
         unmap_commit(mm, start, start + rounded);
     return error;
@@ -129,63 +144,81 @@ static int check_object(const struct map_request *request, uint64_t bytes)
     bool shared = (request->flags & MAP_REQUEST_SHARED) != 0;
     bool writes = shared && (request->protection & VMA_WRITE);
 
-    if (request->offset_bytes % PAGE_BYTES != 0)
-        return -EINVAL;
+    if (object != NULL && request->offset_bytes > UINT64_MAX - bytes)
+        return -EOVERFLOW;
+    if (request->refusal != 0)
+        return request->refusal;
+    if (object != NULL && writes && object->read_only)
+        return -EACCES;
     /* Only private anonymous memory grows, as in Linux. */
     if ((request->flags & MAP_REQUEST_GROWSDOWN) && (shared || object != NULL))
         return -EINVAL;
-    if (object == NULL)
-        return 0;
-    if (request->offset_bytes > UINT64_MAX - bytes)
-        return -EOVERFLOW;
-    return writes && object->read_only ? -EACCES : 0;
+    return 0;
 }
 
-static int check_place(const struct mm *mm, const struct map_request *request, uint64_t bytes)
+static int check_size(const struct mm *mm, const struct map_request *request, uint64_t bytes)
 {
-    bool fixed = (request->flags & (MAP_REQUEST_FIXED | MAP_REQUEST_NOREPLACE)) != 0;
-
-    if (request->bytes == 0)
+    if (request->bytes == 0 || request->offset_bytes % PAGE_BYTES != 0)
         return -EINVAL;
     if (bytes == 0 || bytes > mm->user_end)
         return -ENOMEM;
-    if (!fixed)
-        return 0;
-    if (request->address % PAGE_BYTES != 0)
-        return -EINVAL;
-    return request->address > mm->user_end - bytes ? -ENOMEM : 0;
+    return vma_room(mm, 0);
 }
 
-/* Where the mapping goes: -EEXIST, -ENOMEM. */
+/* Where a mapping that says so goes: -ENOMEM, -EINVAL, -EEXIST. */
+static int check_fixed_place(struct mm *mm, const struct map_request *request, uint64_t bytes)
+{
+    va_t start = request->address;
+
+    if (start > mm->user_end - bytes)
+        return -ENOMEM;
+    if (start % PAGE_BYTES != 0)
+        return -EINVAL;
+    if ((request->flags & MAP_REQUEST_NOREPLACE) && vma_any_in(mm, start, start + bytes))
+        return -EEXIST;
+    return 0;
+}
+
 static int choose_place(struct mm *mm, const struct map_request *request, uint64_t bytes,
                         va_t *start)
 {
-    va_t hint = page_of(request->address);
+    struct free_request wish = {.bytes = bytes,
+                                .hint = page_of(request->address),
+                                .is_anonymous = request->object == NULL &&
+                                                !(request->flags & MAP_REQUEST_SHARED)};
 
     *start = request->address;
-    if (request->flags & MAP_REQUEST_NOREPLACE)
-        return vma_any_in(mm, *start, *start + bytes) ? -EEXIST : 0;
-    if (request->flags & MAP_REQUEST_FIXED)
-        return 0;
-    *start = hint;
-    if (hint != 0 && hint <= mm->user_end - bytes && !vma_any_in(mm, hint, hint + bytes))
-        return 0;
-    *start = mm_find_free(mm, bytes);
+    if (request->flags & (MAP_REQUEST_FIXED | MAP_REQUEST_NOREPLACE))
+        return check_fixed_place(mm, request, bytes);
+    *start = mm_find_free(mm, &wish);
     return *start == 0 ? -ENOMEM : 0;
+}
+
+static bool may_be_written(const struct map_request *request)
+{
+    if (!(request->flags & MAP_REQUEST_SHARED))
+        return true;
+    return !(request->flags & MAP_REQUEST_READ_ONLY) &&
+           (request->object == NULL || !request->object->read_only);
 }
 
 static uint32_t vma_flags_of(const struct map_request *request)
 {
+    static const struct {
+        uint32_t request;
+        uint32_t vma;
+    } pairs[] = {
+        {MAP_REQUEST_SHARED, VMA_SHARED},      {MAP_REQUEST_GROWSDOWN, VMA_GROWS_DOWN},
+        {MAP_REQUEST_LOCKED, VMA_LOCKED},      {MAP_REQUEST_NORESERVE, VMA_NO_RESERVE},
+        {MAP_REQUEST_STACK, VMA_NO_HUGE_PAGE},
+    };
     uint32_t flags = request->protection & VMA_PROTECTION;
 
-    if (request->flags & MAP_REQUEST_SHARED)
-        flags |= VMA_SHARED;
-    if (!(request->flags & MAP_REQUEST_SHARED) || request->object == NULL ||
-        !request->object->read_only)
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+        flags |= request->flags & pairs[i].request ? pairs[i].vma : 0;
+    if (may_be_written(request))
         flags |= VMA_MAY_WRITE;
-    if (request->flags & MAP_REQUEST_GROWSDOWN)
-        flags |= VMA_GROWS_DOWN;
-    return flags;
+    return flags_need_account(flags) ? flags | VMA_ACCOUNT : flags;
 }
 
 /* Everything that can fail, for the range as it will be. */
@@ -198,26 +231,57 @@ static int map_reserve(struct mm *mm, va_t start, va_t end)
     return error != 0 ? error : map_own_end_tables(mm, start, end);
 }
 
+/* Pages of the range in which something is mapped now. */
+static uint64_t mapped_pages_in(struct mm *mm, va_t start, va_t end)
+{
+    uint64_t bytes = 0;
+
+    for (struct vma *vma = vma_find(mm, start); vma != NULL && vma->start < end;
+         vma = vma_next(vma))
+        bytes += min_u64(vma->end, end) - max_u64(vma->start, start);
+    return bytes >> PAGE_SHIFT;
+}
+
+/*
+ * The limits are asked when what lies in the range has been cut from what lies beside it; and there
+ * Linux leaves it, cut, when it refuses.
+ */
+static int check_limits(struct mm *mm, uint32_t flags, va_t start, va_t end)
+{
+    uint64_t more = ((end - start) >> PAGE_SHIFT) - mapped_pages_in(mm, start, end);
+
+    if (mm_may_expand(mm, flags, more))
+        return 0;
+    vma_cut_apart(mm, start);
+    vma_cut_apart(mm, end);
+    return -ENOMEM;
+}
+
 static int map_at(struct mm *mm, const struct map_request *request, va_t start, uint64_t bytes)
 {
-    struct object *object = request->object;
-    bool makes_object = object == NULL && (request->flags & MAP_REQUEST_SHARED);
-    int error = map_reserve(mm, start, start + bytes);
+    va_t end = start + bytes;
+    struct vma_shape shape = {
+        .start = start, .end = end, .flags = vma_flags_of(request), .object = request->object};
+    bool is_shared = (request->flags & MAP_REQUEST_SHARED) != 0;
+    int error = room_for_hole(mm, start, end);
 
-    if (error == 0 && makes_object)
-        error = shm_create_locked(mm->machine, bytes, &object);
+    if (error == 0)
+        error = map_reserve(mm, start, end);
+    if (error == 0)
+        error = check_limits(mm, shape.flags, start, end);
+    if (error == 0 && shape.object == NULL && is_shared)
+        error = shm_create_locked(mm->machine, bytes, &shape.object);
     if (error != 0)
         return error;
-    struct vma_shape shape = {
-        .start = start, .end = start + bytes, .flags = vma_flags_of(request), .object = object};
-
     if (request->object != NULL) /* the offset of anonymous memory means nothing */
         shape.object_page = request->offset_bytes >> PAGE_SHIFT;
-    if (vma_any_in(mm, start, start + bytes))
-        unmap_commit(mm, start, start + bytes);
-    vma_merge(vma_insert(mm, &shape));
-    if (makes_object)
-        object_put_locked(mm->machine, object);
+    else if (!is_shared)
+        shape.object_page = start >> PAGE_SHIFT;
+    if (vma_any_in(mm, start, end))
+        unmap_commit(mm, start, end);
+    vma_map(mm, &shape, NULL);
+    if (shape.object != request->object)
+        object_put_locked(mm->machine, shape.object);
     return 0;
 }
 
@@ -225,17 +289,18 @@ int mmap_locked(struct mm *mm, const struct map_request *request, va_t *address)
 {
     uint64_t bytes = round_up(request->bytes, PAGE_BYTES);
     va_t start = 0;
-    int error = check_place(mm, request, bytes);
+    int error = check_size(mm, request, bytes);
 
     if (error == 0)
-        error = check_object(request, bytes);
-    if (error == 0)
         error = choose_place(mm, request, bytes, &start);
+    if (error == 0)
+        error = check_object(request, bytes);
     if (error == 0)
         error = map_at(mm, request, start, bytes);
     if (error != 0)
         return error;
-    if (request->flags & MAP_REQUEST_POPULATE) /* what cannot be had is left for faults */
+    /* What cannot be had is left for faults. */
+    if (request->flags & (MAP_REQUEST_POPULATE | MAP_REQUEST_LOCKED))
         (void)populate_locked(mm, start, start + bytes);
     *address = start;
     return 0;

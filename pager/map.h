@@ -19,6 +19,10 @@
 #define MAP_REQUEST_NOREPLACE (1u << 2) /* fixed, but only where nothing is mapped */
 #define MAP_REQUEST_POPULATE (1u << 3)
 #define MAP_REQUEST_GROWSDOWN (1u << 4)
+#define MAP_REQUEST_LOCKED (1u << 5) /* and populated */
+#define MAP_REQUEST_NORESERVE (1u << 6)
+#define MAP_REQUEST_STACK (1u << 7)     /* never of huge pages: keeps it apart from others */
+#define MAP_REQUEST_READ_ONLY (1u << 8) /* the descriptor may not write, whatever the object may */
 
 struct map_request {
     va_t address; /* where, or a hint, or 0 */
@@ -27,6 +31,7 @@ struct map_request {
     uint32_t flags;        /* MAP_REQUEST_*; private unless shared */
     struct object *object; /* NULL: anonymous; shared anonymous memory gets an object of its own */
     uint64_t offset_bytes;
+    int refusal; /* what is wrong with it but for its place, which is judged before, or 0 */
 };
 
 int sys_mmap(struct task *task, const struct map_request *request, va_t *address);
@@ -41,6 +46,14 @@ va_t sys_brk(struct task *task, va_t heap_end);
 /* The same with the lock held. */
 int mmap_locked(struct mm *mm, const struct map_request *request, va_t *address);
 int munmap_locked(struct mm *mm, va_t start, uint64_t bytes);
+
+/*
+ * munmap in two halves, of a range within the address space. Reserving may fail with -ENOMEM: tables
+ * that lose a part of their entries must be one's own; those that lose all are dropped. Committing
+ * cannot fail; the caller may commit other changes in between, if they too own their tables.
+ */
+int unmap_reserve(struct mm *mm, va_t start, va_t end);
+void unmap_commit(struct mm *mm, va_t start, va_t end);
 
 /*
  * Before a mapping appears or grows in [start, end): the tables that exist at its ends become this

@@ -7,6 +7,7 @@
 #define STACK_LIMIT_BYTES ((uint64_t)8 << 20)
 #define STACK_GAP_BYTES (256 * PAGE_BYTES)
 #define MAP_BASE ((va_t)512 << 20)
+#define HUGE_PAGE_BYTES ((uint64_t)2 << 20)
 
 /* The tiny geometry has 64 pages in all, so everything is also bounded by a share of the space. */
 static void lay_out(struct mm *mm)
@@ -21,6 +22,12 @@ static void lay_out(struct mm *mm)
     mm->map_top = user_end - mm->stack_limit_bytes - mm->stack_gap_bytes;
     mm->free_hint = mm->map_base;
     mm->stack_pointer = user_end;
+    /* Linux aligns on 64-bit machines alone. */
+    if (geometry_span_bytes(mm->tree.geometry) == HUGE_PAGE_BYTES)
+        mm->huge_bytes = HUGE_PAGE_BYTES;
+    mm->most_vmas = mm->machine->kernel->most_vmas;
+    mm->most_pages = UINT64_MAX;
+    mm->most_data_pages = UINT64_MAX;
 }
 
 int mm_create(struct machine *machine, struct mm **mm)
@@ -35,6 +42,7 @@ int mm_create(struct machine *machine, struct mm **mm)
     struct mm *made = pool_take(&machine->mms);
 
     made->machine = machine;
+    made->users = 1;
     tree_init(&made->tree, &machine->ram, made);
     made->index.ops = machine->kernel->index;
     made->index.gate = &machine->ram.gate;
@@ -53,12 +61,26 @@ void mm_destroy(struct mm *mm)
     pool_give(&mm->machine->mms, mm);
 }
 
+void mm_put(struct mm *mm)
+{
+    if (--mm->users == 0)
+        mm_destroy(mm);
+}
+
+void mm_copy_limits(struct mm *mm, const struct mm *from)
+{
+    mm->most_pages = from->most_pages;
+    mm->most_data_pages = from->most_data_pages;
+}
+
 void mm_copy_layout(struct mm *mm, const struct mm *from)
 {
     mm->free_hint = from->free_hint;
     mm->heap_start = from->heap_start;
     mm->heap_end = from->heap_end;
     mm->stack_pointer = from->stack_pointer;
+    mm->most_vmas = from->most_vmas;
+    mm_copy_limits(mm, from);
 }
 
 int mm_map_stack(struct mm *mm)
@@ -66,7 +88,8 @@ int mm_map_stack(struct mm *mm)
     struct vma_shape stack = {
         .start = mm->user_end - PAGE_BYTES,
         .end = mm->user_end,
-        .flags = VMA_READ | VMA_WRITE | VMA_MAY_WRITE | VMA_GROWS_DOWN,
+        .flags = VMA_READ | VMA_WRITE | VMA_MAY_WRITE | VMA_GROWS_DOWN | VMA_ACCOUNT,
+        .object_page = (mm->user_end - PAGE_BYTES) >> PAGE_SHIFT,
     };
     int error = vma_reserve(mm, 1);
 

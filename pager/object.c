@@ -2,6 +2,7 @@
 /* Objects and their pages; object.h has the terms. */
 #include "pager/object.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,13 +11,14 @@
 #include <unistd.h>
 
 #include "pager/elf_image.h"
+#include "pager/file.h"
 #include "pager/machine.h"
 #include "pager/vma.h"
 
-static int object_create(struct machine *machine, enum frame_kind kind, uint64_t bytes,
+int object_create_locked(struct machine *machine, enum frame_kind kind, uint64_t bytes,
                          struct object **object)
 {
-    uint64_t page_count = (bytes + PAGE_BYTES - 1) >> PAGE_SHIFT;
+    uint64_t page_count = pages_of_bytes(bytes);
     int error = pool_reserve(&machine->objects, 1);
 
     if (error != 0)
@@ -31,6 +33,7 @@ static int object_create(struct machine *machine, enum frame_kind kind, uint64_t
                             .references = 1,
                             .bytes = bytes,
                             .page_count = page_count,
+                            .page_capacity = page_count,
                             .pages = pages,
                             .file = -1,
                             .next = machine->object_list};
@@ -45,7 +48,7 @@ int shm_create_locked(struct machine *machine, uint64_t bytes, struct object **o
 {
     if (bytes == 0 || bytes > UINT64_MAX - PAGE_BYTES)
         return -EINVAL;
-    return object_create(machine, FRAME_SHM, bytes, object);
+    return object_create_locked(machine, FRAME_SHM, bytes, object);
 }
 
 int shm_create(struct machine *machine, uint64_t bytes, struct object **object)
@@ -70,7 +73,7 @@ static int file_adopt(struct machine *machine, int file, bool read_only, struct 
         error = -ENODEV;
     if (error == 0) {
         machine_lock(machine);
-        error = object_create(machine, FRAME_FILE, (uint64_t)status.st_size, object);
+        error = object_create_locked(machine, FRAME_FILE, (uint64_t)status.st_size, object);
         machine_unlock(machine);
     }
     if (error != 0) {
@@ -90,12 +93,47 @@ int file_open(struct machine *machine, const char *path, struct object **object)
     return file_adopt(machine, file < 0 ? -errno : file, read_only, object);
 }
 
-static void object_free(struct machine *machine, struct object *object)
+int object_reserve_pages(struct machine *machine, struct object *object, uint64_t page_count)
+{
+    if (page_count <= object->page_capacity)
+        return 0;
+    /* What is not used of it costs nothing: it is never touched. */
+    uint64_t capacity = max_u64(page_count, object->page_capacity + object->page_capacity / 2);
+    pfn_t *pages = gate_refuses(&machine->ram.gate) ? NULL : calloc(capacity, sizeof(*pages));
+
+    if (pages == NULL)
+        return -ENOMEM;
+    memcpy(pages, object->pages, object->page_count * sizeof(*pages));
+    free(object->pages);
+    object->pages = pages;
+    object->page_capacity = capacity;
+    return 0;
+}
+
+void object_forget_image(struct object *object)
+{
+    elf_image_free(object->image);
+    object->image = NULL;
+}
+
+/* Nobody maps the object any more, so nothing but pins may hold its frames. */
+static void free_pages(struct ram *ram, const struct object *object)
 {
     for (uint64_t page = 0; page < object->page_count; page++) {
-        if (object->pages[page] != OBJECT_PAGE_ABSENT)
-            frame_put(&machine->ram, object->pages[page]);
+        pfn_t pfn = object->pages[page];
+
+        if (pfn == OBJECT_PAGE_ABSENT)
+            continue;
+        assert(ram->frames[pfn].count == 1 + ram->frames[pfn].pins);
+        frame_put(ram, pfn);
     }
+}
+
+/* What cannot be written back is lost, as when Linux gives up a page whose disk fails. */
+static void object_free(struct machine *machine, struct object *object)
+{
+    (void)object_write_back_locked(machine, object, 0, object->page_count);
+    free_pages(&machine->ram, object);
     if (object->previous != NULL)
         object->previous->next = object->next;
     else
@@ -104,7 +142,7 @@ static void object_free(struct machine *machine, struct object *object)
         object->next->previous = object->previous;
     if (object->file >= 0)
         close(object->file);
-    elf_image_free(object->image);
+    object_forget_image(object);
     free(object->pages);
     pool_give(&machine->objects, object);
 }
@@ -147,14 +185,28 @@ void object_remove_vma(struct machine *machine, struct vma *vma)
     object_put_locked(machine, object);
 }
 
-/* Fills a frame from the file; what lies past its end is zeros. */
+void object_visit_mappings(const struct object *object, uint64_t first, uint64_t end,
+                           object_mapping_visit *visit, void *context)
+{
+    for (struct vma *vma = object->vmas; vma != NULL; vma = vma->object_next) {
+        uint64_t from = max_u64(first, vma->object_page);
+        uint64_t to = min_u64(end, vma_object_page(vma, vma->end));
+        va_t start = vma->start + ((from - vma->object_page) << PAGE_SHIFT);
+
+        if (from < to)
+            visit(context, vma, start, start + ((to - from) << PAGE_SHIFT));
+    }
+}
+
+/* Fills a frame from the host file; what lies past the object's end, or the file's, is zeros. */
 static int read_page(const struct object *object, uint64_t page, uint8_t *data)
 {
+    uint64_t offset = page << PAGE_SHIFT;
+    uint64_t most = object->bytes > offset ? min_u64(object->bytes - offset, PAGE_BYTES) : 0;
     size_t got = 0;
 
-    while (got < PAGE_BYTES) {
-        ssize_t bytes =
-            pread(object->file, data + got, PAGE_BYTES - got, (off_t)((page << PAGE_SHIFT) + got));
+    while (got < most) {
+        ssize_t bytes = pread(object->file, data + got, most - got, (off_t)(offset + got));
 
         if (bytes < 0 && errno == EINTR)
             continue;
@@ -178,7 +230,7 @@ int object_page(struct machine *machine, struct object *object, uint64_t page, p
         return 0;
     pfn_t made = frame_take(ram, object->kind, hint);
 
-    if (object->kind == FRAME_SHM) {
+    if (object->file < 0) {
         frame_clear(ram, made);
     } else if (read_page(object, page, frame_data(ram, made)) != 0) {
         frame_free(ram, made);

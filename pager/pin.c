@@ -53,8 +53,16 @@ void pin_read(const struct pin *pin, size_t offset, void *data, size_t bytes)
     memcpy(data, frame_data(&pin->machine->ram, pin->pfn) + offset, bytes);
 }
 
+/* No entry tells of a device's write: the frame of an object is marked here. */
 void pin_write(const struct pin *pin, size_t offset, const void *data, size_t bytes)
 {
+    struct machine *machine = pin->machine;
+    struct frame *frame = &machine->ram.frames[pin->pfn];
+
     assert(offset + bytes <= PAGE_BYTES);
-    memcpy(frame_data(&pin->machine->ram, pin->pfn) + offset, data, bytes);
+    machine_lock(machine);
+    memcpy(frame_data(&machine->ram, pin->pfn) + offset, data, bytes);
+    if (frame->kind != FRAME_ANON)
+        frame->flags |= FRAME_DIRTY;
+    machine_unlock(machine);
 }

@@ -50,30 +50,69 @@ static int protect_leaf(void *context, struct pt_tree *tree, const struct pt_lea
     return 0;
 }
 
-/* Cuts the VMA to the range, gives it its new rights and merges it; returns where it ended. */
-static va_t protect_vma(struct mm *mm, struct vma *vma, va_t start, va_t end, uint32_t protection)
+static uint32_t protected_flags(const struct vma *vma, uint32_t protection)
+{
+    uint32_t flags = (vma->flags & ~VMA_PROTECTION) | protection;
+    bool was_written = vma->object != NULL || (vma->flags & VMA_ANCESTRY) != 0;
+
+    if (flags_need_account(flags))
+        return flags | VMA_ACCOUNT;
+    /* What was promised can be taken back only while nothing was written. */
+    return (flags & VMA_WRITE) || was_written ? flags : flags & ~VMA_ACCOUNT;
+}
+
+/* A mapping that becomes writable counts as data, which may be limited. */
+static bool may_become(struct mm *mm, const struct vma *vma, uint32_t flags, uint64_t pages)
+{
+    return !(flags & VMA_WRITE) || mm_may_expand(mm, flags, pages) ||
+           !mm_may_expand(mm, vma->flags, pages);
+}
+
+/* Locked private memory has its pages at once, those that a write would copy too. */
+static bool wants_pages(uint32_t before, uint32_t protection)
+{
+    return (before & (VMA_WRITE | VMA_SHARED | VMA_LOCKED)) == VMA_LOCKED &&
+           (protection & VMA_WRITE);
+}
+
+/* Gives [start, end) of one VMA its new rights: -ENOMEM. */
+static int protect_part(struct mm *mm, struct vma *vma, va_t start, va_t end, uint32_t protection)
 {
     static const struct pt_visitor visitor = {.leaf = protect_leaf};
 
-    va_t from = max_u64(vma->start, start);
-    va_t to = min_u64(vma->end, end);
+    uint32_t flags = protected_flags(vma, protection);
 
     if ((vma->flags & VMA_PROTECTION) == protection)
-        return to;
-    if (vma->start < from)
-        vma = vma_split(vma, from);
-    if (vma->end > to)
-        vma_split(vma, to);
-    bool was_locked_copy = (vma->flags & (VMA_WRITE | VMA_SHARED | VMA_LOCKED)) == VMA_LOCKED;
+        return 0;
+    if (!may_become(mm, vma, flags, (end - start) >> PAGE_SHIFT))
+        return -ENOMEM;
+    int error = vma_modify(&vma, start, end, flags);
 
-    vma->flags = (vma->flags & ~VMA_PROTECTION) | protection;
-    mm_revoke(mm, from, to);
-    pt_walk(&mm->tree, from, to, &visitor, vma);
-    vma_merge(vma);
-    /* Locked pages are not to fault: what a write would copy is copied now, as far as it can be. */
-    if (was_locked_copy && (protection & VMA_WRITE))
-        (void)populate_locked(mm, from, to);
-    return to;
+    if (error != 0)
+        return error;
+    mm_revoke(mm, start, end);
+    pt_walk(&mm->tree, start, end, &visitor, vma);
+    return 0;
+}
+
+/* VMA by VMA, each joined with its neighbours before the next is looked at; reserved: two VMAs. */
+static int protect_range(struct mm *mm, va_t start, va_t end, uint32_t protection)
+{
+    int error = 0;
+
+    while (start < end && error == 0) {
+        struct vma *vma = vma_find(mm, start);
+        va_t to = min_u64(vma->end, end);
+        bool fills = wants_pages(vma->flags, protection);
+
+        error = protect_part(mm, vma, start, to, protection);
+        if (error == 0 && fills) {
+            (void)populate_locked(mm, start, to); /* as far as it can be had */
+            error = to < end ? vma_reserve(mm, 2) : 0;
+        }
+        start = to;
+    }
+    return error;
 }
 
 /*
@@ -96,34 +135,34 @@ static int protect_reach(struct mm *mm, va_t start, va_t end, uint32_t protectio
 
 static int protect_locked(struct mm *mm, va_t start, uint64_t bytes, uint32_t protection)
 {
-    uint64_t rounded = round_up(bytes, PAGE_BYTES);
     va_t reach;
-
-    if (rounded == 0 || rounded > UINT64_MAX - start)
-        return -ENOMEM;
-    int result = protect_reach(mm, start, start + rounded, protection, &reach);
+    int result = protect_reach(mm, start, start + bytes, protection, &reach);
     int error = reach > start ? vma_reserve(mm, 2) : result;
 
     if (error == 0)
         error = map_own_tables(mm, start, reach);
-    if (error != 0)
-        return error;
-    while (start < reach)
-        start = protect_vma(mm, vma_find(mm, start), start, reach, protection);
-    return result;
+    if (error == 0)
+        error = protect_range(mm, start, reach, protection);
+    return error != 0 ? error : result;
 }
 
 int sys_mprotect(struct task *task, va_t start, uint64_t bytes, uint32_t protection)
 {
-    if (start % PAGE_BYTES != 0 || (protection & ~VMA_PROTECTION) != 0)
+    uint64_t rounded = round_up(bytes, PAGE_BYTES);
+
+    if (start % PAGE_BYTES != 0)
         return -EINVAL;
     if (bytes == 0)
         return 0;
+    if (rounded == 0 || rounded > UINT64_MAX - start)
+        return -ENOMEM;
+    if ((protection & ~VMA_PROTECTION) != 0)
+        return -EINVAL;
     int error = task_enter_kernel(task);
 
     if (error != 0)
         return error;
-    error = protect_locked(task->mm, start, bytes, protection);
+    error = protect_locked(task->mm, start, rounded, protection);
     machine_unlock(task->machine);
     return error;
 }

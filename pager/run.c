@@ -180,7 +180,7 @@ static int claim_locked(struct task *task, struct run *run)
 {
     if (task->state == TASK_ZOMBIE)
         return -ESRCH;
-    if (task->state == TASK_RUNNING)
+    if (task->state == TASK_RUNNING || task->borrower != NULL)
         return -EBUSY;
     int error = enter_locked(run);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tasks: made, ended, reaped; task.h has the states. fork is in fork.c, exec in exec.c, running in
- * run.c. */
+/* Tasks: made, ended, reaped; task.h has the states. fork is in fork.c, vfork in vfork.c, exec in
+ * exec.c, running in run.c. */
 #include "pager/task.h"
 
 #include <errno.h>
@@ -87,7 +87,7 @@ void task_end_locked(struct task *task)
 {
     struct machine *machine = task->machine;
 
-    mm_destroy(task->mm);
+    task_leave_mm_locked(task);
     task->mm = NULL;
     task->run = NULL;
     task->state = TASK_ZOMBIE;
@@ -112,7 +112,8 @@ void task_end_all_locked(struct machine *machine)
     }
 }
 
-int task_enter_kernel(struct task *task)
+/* Everything that task_enter_kernel() promises, but that suspended tasks come in too. */
+static int enter_kernel(struct task *task)
 {
     machine_lock(task->machine);
     if (task->state == TASK_ZOMBIE) {
@@ -129,11 +130,21 @@ int task_enter_kernel(struct task *task)
     run_escape(run);
 }
 
+int task_enter_kernel(struct task *task)
+{
+    int error = enter_kernel(task);
+
+    if (error != 0 || task->borrower == NULL)
+        return error;
+    machine_unlock(task->machine);
+    return -EBUSY;
+}
+
 void task_kill(struct task *task)
 {
     struct machine *machine = task->machine;
 
-    if (task_enter_kernel(task) != 0)
+    if (enter_kernel(task) != 0)
         return;
     if (!task->dying) {
         task->status = (struct task_status){.killed = true, .cause = EVENT_EXIT};
@@ -154,7 +165,7 @@ int task_exit(struct task *task, int exit_code)
     int error = 0;
 
     machine_lock(machine);
-    if (task->state == TASK_RUNNING)
+    if (task->state == TASK_RUNNING || task->borrower != NULL)
         error = -EBUSY;
     else if (task->state == TASK_ZOMBIE)
         error = -ESRCH;

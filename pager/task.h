@@ -8,6 +8,8 @@
  *
  * fork does not return twice: it gives a child task, which runs when some thread calls task_run()
  * on it. A task whose parent has ended is reaped at its own end.
+ *
+ * A task is suspended while a child of vfork has its address space: vfork.c.
  */
 #ifndef FORKLAB_PAGER_TASK_H
 #define FORKLAB_PAGER_TASK_H
@@ -36,8 +38,10 @@ struct task {
     struct machine *machine;
     struct mm *mm;
     struct task *parent;
-    struct run *run;  /* of the thread that runs it */
-    pthread_t runner; /* that thread, while state is TASK_RUNNING */
+    struct task *lender;   /* after vfork: who waits for its address space back, or NULL */
+    struct task *borrower; /* the other way round: this task is suspended */
+    struct run *run;       /* of the thread that runs it */
+    pthread_t runner;      /* that thread, while state is TASK_RUNNING */
     struct task_status status;
     struct task *next; /* the machine's list */
     struct task *previous;
@@ -56,22 +60,24 @@ int sys_fork(struct task *parent, struct task **child);
 
 /*
  * vfork: a child in the same address space. The parent is suspended until the child execs or ends:
- * running it, and its calls, are -EBUSY meanwhile. -ENOMEM.
+ * running it, and its calls, are -EBUSY meanwhile. Nothing holds back user code of the parent that
+ * runs already: it should run the child, and touch its memory when the child is through with it.
+ * -ENOMEM.
  */
 int sys_vfork(struct task *parent, struct task **child);
 
 /*
  * Runs user code as this task, on this thread and stack, until the function returns (0: the task
  * lives on), or the task ends (1: it is a zombie, or gone if it had no parent). A return word is
- * pushed on the emulated stack first. -EBUSY: somebody runs it; -ESRCH: it has ended; -ENOMEM,
- * -ENOSPC, -EPERM: user mode cannot be entered, and machine->mmu->problem says why.
+ * pushed on the emulated stack first. -EBUSY: somebody runs it, or it is suspended; -ESRCH: it has
+ * ended; -ENOMEM, -ENOSPC, -EPERM: user mode cannot be entered, and machine->mmu->problem says why.
  */
 int task_run(struct task *task, user_function *function, void *argument);
 
-/* Ends the task: at once if nobody runs it, else at its next fault or call. */
+/* Ends the task: at once if nobody runs it, else at its next fault or call. A suspended one too. */
 void task_kill(struct task *task);
 
-/* Ends a task that nobody runs with that exit code. -EBUSY, -ESRCH. */
+/* Ends a task that nobody runs with that exit code. -EBUSY (suspended, too), -ESRCH. */
 int task_exit(struct task *task, int exit_code);
 
 /*
@@ -85,9 +91,9 @@ int sys_wait(struct task *parent, struct task *child, struct task_status *status
 /*
  * exec: replaces the address space by the program in an open file, with the argument words on its
  * stack. A failing exec keeps the old one: -ENOEXEC with one line in `problem` (may be NULL),
- * -EACCES (not a file), -E2BIG (more than half a page of arguments), -ENOMEM, -EBUSY (somebody runs
- * the task), -ESRCH. The file's instructions are not executed. For a task that nobody runs; user
- * code calls user_exec().
+ * -EACCES (not a file), -E2BIG (more than half a page of arguments), -ENOMEM, -EIO, -EBUSY
+ * (somebody runs the task), -ESRCH. The file's instructions are not executed. For a task that
+ * nobody runs; user code calls user_exec().
  */
 int sys_exec(struct task *task, struct object *file, const char *const arguments[], char *problem,
              size_t problem_bytes);
@@ -108,10 +114,14 @@ void task_end_all_locked(struct machine *machine);
 int task_allocate_locked(struct machine *machine, struct mm *mm, struct task *parent,
                          struct task **task);
 
+/* Gives up the task's address space, which it no longer runs in: after vfork it is the lender's. */
+void task_leave_mm_locked(struct task *task);
+
 /*
- * A call into the kernel by or for this task: 0 with the machine's lock held, or -ESRCH without it
- * when the task has ended. A task that was killed while it ran ends here, if this is the thread
- * that runs it; -EINTR if a nested run stands in between, which has to end first.
+ * A call into the kernel by or for this task: 0 with the machine's lock held, or without it -ESRCH
+ * when the task has ended, -EBUSY when it is suspended. A task that was killed while it ran ends
+ * here, if this is the thread that runs it; -EINTR if a nested run stands in between, which has to
+ * end first.
  */
 int task_enter_kernel(struct task *task);
 

@@ -4,15 +4,21 @@
 
 #include <assert.h>
 
+#include "pager/anon_family.h"
 #include "pager/machine.h"
 #include "pager/mm.h"
 #include "pager/object.h"
 
 int vma_reserve(struct mm *mm, uint32_t more)
 {
-    int error = pool_reserve(&mm->machine->vmas, more);
+    struct machine *machine = mm->machine;
+    int error = pool_reserve(&machine->vmas, more);
 
-    return error != 0 ? error : mm->index.ops->reserve(&mm->index, more);
+    if (error == 0)
+        error = mm->index.ops->reserve(&mm->index, more);
+    if (error == 0) /* each may be linked as often as any, and so may one that takes over another */
+        error = pool_reserve(&machine->anon_links, (size_t)(more + 1) * mm->most_links);
+    return error;
 }
 
 static struct vma *vma_make(struct mm *mm, const struct vma_shape *shape)
@@ -51,6 +57,7 @@ static void vma_give(struct vma *vma)
 
     if (vma->object != NULL)
         object_remove_vma(machine, vma);
+    anon_family_leave(vma);
     pool_give(&machine->vmas, vma);
 }
 
@@ -83,41 +90,10 @@ struct vma *vma_split(struct vma *vma, va_t at)
                               .object_page = vma_object_page(vma, at)};
 
     vma->end = at;
-    return vma_insert(vma->mm, &upper);
-}
+    struct vma *made = vma_insert(vma->mm, &upper);
 
-bool vma_continues(const struct vma *lower, const struct vma *upper)
-{
-    if (lower->end != upper->start || lower->object != upper->object)
-        return false;
-    if (((lower->flags ^ upper->flags) & ~VMA_ANCESTRY) != 0)
-        return false;
-    return lower->object == NULL || vma_object_page(lower, lower->end) == upper->object_page;
-}
-
-/* Joins two neighbours into the lower one. */
-static struct vma *vma_join(struct vma *lower, struct vma *upper)
-{
-    va_t end = upper->end;
-    uint32_t ancestry = upper->flags & VMA_ANCESTRY;
-
-    vma_remove(upper);
-    lower->end = end;
-    lower->flags |= ancestry;
-    return lower;
-}
-
-struct vma *vma_merge(struct vma *vma)
-{
-    struct vma *next = vma_next(vma);
-
-    if (next != NULL && vma_continues(vma, next))
-        vma = vma_join(vma, next);
-    struct vma *previous = vma_previous(vma);
-
-    if (previous != NULL && vma_continues(previous, vma))
-        vma = vma_join(previous, vma);
-    return vma;
+    anon_family_copy(made, vma);
+    return made;
 }
 
 void vma_remove_range(struct mm *mm, va_t start, va_t end)
@@ -149,6 +125,20 @@ struct vma *vma_next(const struct vma *vma)
 struct vma *vma_previous(const struct vma *vma)
 {
     return vma->mm->index.ops->previous(&vma->mm->index, vma);
+}
+
+struct vma *vma_last_below(struct mm *mm, va_t va)
+{
+    struct vma *vma = va > 0 ? vma_find(mm, va - 1) : NULL;
+
+    if (va == 0)
+        return NULL;
+    if (vma != NULL)
+        return vma->start < va ? vma : vma_previous(vma);
+    vma = vma_find(mm, 0);
+    while (vma != NULL && vma_next(vma) != NULL)
+        vma = vma_next(vma);
+    return vma;
 }
 
 bool vma_any_in(struct mm *mm, va_t start, va_t end)

@@ -5,6 +5,10 @@
  * The VMAs of an address space are page-aligned, ordered and disjoint. One that maps an object is
  * also on the object's list, which is the way from an object to its mappings.
  *
+ * Anonymous memory has pages by number too: the address that it was first mapped at, which mremap
+ * keeps. A VMA that was written privately has a family (anon_family.h). Both decide which neighbours
+ * can be one VMA (vma_merge.h).
+ *
  * COW depends on `private and may write`, never on the protection of the moment: a mapping may be
  * read-only at fork and writable again after it.
  */
@@ -13,6 +17,8 @@
 
 #include "pt/types.h"
 
+struct anon_family;
+struct anon_link;
 struct mm;
 struct object;
 
@@ -35,6 +41,7 @@ struct object;
 #define VMA_SEQUENTIAL (1u << 12)
 #define VMA_RANDOM (1u << 13)
 #define VMA_DONT_DUMP (1u << 14)
+#define VMA_NO_HUGE_PAGE (1u << 15) /* MAP_STACK */
 
 /* Flags that touch entries: sharers of a table must agree on them. */
 #define VMA_LAYOUT_FLAGS                                                                           \
@@ -49,8 +56,11 @@ struct vma {
     va_t end;
     uint32_t flags;
     struct mm *mm;
-    struct object *object; /* NULL: private anonymous */
-    uint64_t object_page;  /* of the object, at `start` */
+    struct object *object;      /* NULL: private anonymous */
+    uint64_t object_page;       /* of the object, at `start` */
+    struct anon_family *family; /* NULL: was never written privately */
+    struct anon_link *links;    /* with its family and all that it descends from */
+    bool left_apart;            /* could be one with the VMA below, which the kernel left so */
     struct vma *object_next;
     struct vma *object_previous;
 };
@@ -76,6 +86,12 @@ static inline uint64_t vma_object_page(const struct vma *vma, va_t va)
 static inline bool vma_permits(const struct vma *vma, bool write)
 {
     return (vma->flags & (write ? VMA_WRITE : VMA_PROTECTION)) != 0;
+}
+
+/* Is memory promised to a mapping with these flags? */
+static inline bool flags_need_account(uint32_t flags)
+{
+    return (flags & (VMA_WRITE | VMA_SHARED | VMA_NO_RESERVE)) == VMA_WRITE;
 }
 
 /* What a new VMA is made of. */
@@ -108,8 +124,33 @@ struct vma *vma_split(struct vma *vma, va_t at);
 /* Does `upper` continue `lower`, so that one VMA can stand for both? */
 bool vma_continues(const struct vma *lower, const struct vma *upper);
 
-/* Joins the VMA with the neighbours that continue it; returns the VMA that then stands there. */
+/*
+ * Maps a range in which nothing is mapped: a neighbour grows over it, or it is a VMA of its own.
+ * Returns the VMA that then covers it. `of`: the VMA that moves there, or NULL. Reserved: one VMA.
+ */
+struct vma *vma_map(struct mm *mm, const struct vma_shape *shape, const struct vma *of);
+
+/* The same for memory that may only be one with what lies below it (NULL: nothing), as a heap. */
+struct vma *vma_map_behind(struct mm *mm, const struct vma_shape *shape, struct vma *previous);
+
+/*
+ * Gives [start, end), which lies within `*vma`, other flags: joins it with the neighbours that it is
+ * like then, else cuts the VMA. `*vma` is then the one that covers the range. Reserved: two VMAs.
+ * -ENOMEM: that would be too many VMAs. One cut may have been made, but nothing has new flags.
+ */
+int vma_modify(struct vma **vma, va_t start, va_t end, uint32_t flags);
+
+/* Joins a VMA with the neighbours that continue it; returns the VMA that then stands there. */
 struct vma *vma_merge(struct vma *vma);
+
+/* The kernel leaves the VMA apart from neighbours that continue it: they are marked. */
+void vma_leave_apart(struct vma *vma);
+
+/* Cuts the VMA around `at`, if there is one, and leaves the halves apart. Reserved: one VMA. */
+void vma_cut_apart(struct mm *mm, va_t at);
+
+/* -ENOMEM if `more` further VMAs would be more than the address space may have. */
+int vma_room(const struct mm *mm, uint32_t more);
 
 /* Removes every VMA in [start, end), cutting those at the ends. Reserved: one VMA. */
 void vma_remove_range(struct mm *mm, va_t start, va_t end);
@@ -118,6 +159,9 @@ void vma_remove_range(struct mm *mm, va_t start, va_t end);
 struct vma *vma_find(struct mm *mm, va_t va);
 struct vma *vma_next(const struct vma *vma);
 struct vma *vma_previous(const struct vma *vma);
+
+/* The last VMA that starts below `va`, or NULL. */
+struct vma *vma_last_below(struct mm *mm, va_t va);
 
 /* Does any VMA lie in [start, end), in part at least? */
 bool vma_any_in(struct mm *mm, va_t start, va_t end);

@@ -32,19 +32,17 @@ int flags_reserve(struct mm *mm, va_t start, va_t end, const struct flag_change 
     return error;
 }
 
-void flags_change(struct mm *mm, va_t start, va_t end, const struct flag_change *change)
+int flags_change(struct mm *mm, va_t start, va_t end, const struct flag_change *change)
 {
+    int error = 0;
     struct vma *vma;
     va_t from;
 
-    while ((vma = vma_part_next(mm, &start, end, &from)) != NULL) {
-        if (changed(vma->flags, change) == vma->flags)
-            continue;
-        if (vma->start < from)
-            vma = vma_split(vma, from);
-        if (vma->end > start)
-            vma_split(vma, start);
-        vma->flags = changed(vma->flags, change);
-        vma_merge(vma);
+    while (error == 0 && (vma = vma_part_next(mm, &start, end, &from)) != NULL) {
+        uint32_t flags = changed(vma->flags, change);
+
+        if (flags != vma->flags)
+            error = vma_modify(&vma, from, start, flags);
     }
+    return error;
 }

@@ -100,6 +100,8 @@ size_t entry_format(char *text, size_t bytes, entry_t entry, const struct ram *r
 struct dump {
     const struct pt_tree *tree;
     FILE *out;
+    table_note *note; /* NULL: none */
+    void *note_context;
     int address_digits;
     pfn_t written[8]; /* by level: the upper table written last */
 };
@@ -159,6 +161,8 @@ static void write_leaf_table(const struct dump *dump, const struct pt_leaf *leaf
         fputs(", read-only above", dump->out);
     if (table->may_hold_pin)
         fputs(", may hold a pin", dump->out);
+    if (dump->note != NULL)
+        dump->note(dump->note_context, table, dump->out);
     fputc('\n', dump->out);
 }
 
@@ -225,10 +229,10 @@ static void dump_left(void *context, struct pt_tree *tree, const struct table *t
     write_upper(context, table);
 }
 
-void tree_dump(const struct pt_tree *tree, FILE *out)
+void tree_dump_noted(const struct pt_tree *tree, FILE *out, table_note *note, void *context)
 {
     static const struct pt_visitor visitor = {.leaf = dump_leaf, .left = dump_left};
-    struct dump dump = {.tree = tree, .out = out};
+    struct dump dump = {.tree = tree, .out = out, .note = note, .note_context = context};
     va_t last = tree->geometry->user_end - 1;
 
     for (unsigned level = 0; level < sizeof(dump.written) / sizeof(dump.written[0]); level++)
@@ -237,4 +241,9 @@ void tree_dump(const struct pt_tree *tree, FILE *out)
     fprintf(out, "%s tree, tables: %u upper, %u leaf\n", tree->geometry->name, tree->upper_tables,
             tree->leaf_tables);
     pt_walk_const(tree, 0, tree->geometry->user_end, &visitor, &dump);
+}
+
+void tree_dump(const struct pt_tree *tree, FILE *out)
+{
+    tree_dump_noted(tree, out, NULL, NULL);
 }

@@ -44,4 +44,8 @@ size_t entry_run_format(char *text, size_t bytes, entry_t first, entry_t last,
  */
 void tree_dump(const struct pt_tree *tree, FILE *out);
 
+/* The same with something added to the line of each leaf table. */
+typedef void table_note(void *context, const struct table *table, FILE *out);
+void tree_dump_noted(const struct pt_tree *tree, FILE *out, table_note *note, void *context);
+
 #endif

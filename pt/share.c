@@ -112,6 +112,16 @@ int table_for_one(struct pt_tree *tree, va_t va, const struct ram_need *more, st
     return 0;
 }
 
+struct table *table_for_one_reserved(struct pt_tree *tree, va_t va)
+{
+    struct pt_leaf leaf;
+
+    if (!pt_lookup(tree, va, &leaf))
+        leaf = leaf_made(tree, va);
+    assert(!table_is_shared(leaf.table));
+    return take_back(tree, &leaf);
+}
+
 struct table *table_for_all(const struct ram *ram, const struct table *table)
 {
     return table_of_frame(ram, table->pfn);

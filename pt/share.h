@@ -34,6 +34,12 @@ int table_for_one(struct pt_tree *tree, va_t va, const struct ram_need *more, st
 int table_for_one_at(struct pt_tree *tree, const struct pt_leaf *leaf, const struct ram_need *more,
                      struct table **table);
 
+/*
+ * The same where nothing may fail any more: the table is this tree's own already, or is not there
+ * yet and was reserved with all above it.
+ */
+struct table *table_for_one_reserved(struct pt_tree *tree, va_t va);
+
 /* A table whose change is meant for all that share it. */
 struct table *table_for_all(const struct ram *ram, const struct table *table);
 

@@ -174,3 +174,40 @@ entry_t table_clear(struct ram *ram, struct table *table, unsigned slot)
     empty_slot(ram, table, slot);
     return entry;
 }
+
+static void move_entry(struct ram *ram, const struct table_move *move, unsigned offset)
+{
+    struct table *source = move->source;
+    struct table *destination = move->destination;
+    entry_t entry = table_entry(ram, source, move->from + offset);
+
+    if (entry_is_none(entry))
+        return;
+    empty_slot(ram, source, move->from + offset);
+    use_slot(ram, destination, move->to + offset, entry);
+    event_count(ram->events, EVENT_ENTRY_MOVED, 1);
+    if (!entry_is_present(entry)) {
+        source->special--;
+        destination->special++;
+        source->swapped = (uint16_t)(source->swapped - entry_is_swap(entry));
+        destination->swapped = (uint16_t)(destination->swapped + entry_is_swap(entry));
+        return;
+    }
+    const struct frame *frame = &ram->frames[entry_pfn(entry)];
+
+    source->present[frame->kind]--;
+    destination->present[frame->kind]++;
+    if (frame->pins > 0 && frame->kind == FRAME_ANON)
+        destination->may_hold_pin = true;
+}
+
+/* The reverse map gives up the old places first, so that it needs no more elements than it has. */
+void table_move(struct ram *ram, const struct table_move *move)
+{
+    if (ram->rmap != NULL)
+        ram->rmap->remove(ram->rmap_context, move->source, move->from, move->from + move->count);
+    for (unsigned offset = 0; offset < move->count; offset++)
+        move_entry(ram, move, offset);
+    if (ram->rmap != NULL)
+        ram->rmap->add(ram->rmap_context, move->destination, move->to, move->to + move->count);
+}

@@ -143,6 +143,22 @@ void table_release(struct ram *ram, struct table *table, unsigned first, unsigne
 void table_copy(struct ram *ram, struct table *source, struct table *destination, unsigned first,
                 unsigned end);
 
+/*
+ * Moves the entries of `count` slots from `from` on into as many empty slots of `destination` from
+ * `to` on: all their bits, references and the reverse map go along, nothing is allocated. The tables
+ * may be one and the same if the slots differ. What was let through at the old place is the
+ * caller's to revoke.
+ */
+struct table_move {
+    struct table *source;
+    unsigned from;
+    struct table *destination;
+    unsigned to;
+    unsigned count;
+};
+
+void table_move(struct ram *ram, const struct table_move *move);
+
 /* Anonymous frames in the table that are pinned. */
 unsigned table_pinned_frames(const struct ram *ram, const struct table *table);
 

@@ -117,7 +117,9 @@ struct backend_ops {
 /* What every backend begins with. */
 struct backend {
     const struct backend_ops *ops;
-    const struct scenario_names *task_names; /* for messages */
+    /* For messages; scenario_run() sets them. NULL: there are no names. */
+    const struct scenario_names *task_names;
+    const struct scenario_names *file_names;
 };
 
 #endif

@@ -21,7 +21,15 @@ int emulated_create(struct backend **backend, const struct machine_options *opti
 /* The machine under it: for the fuzzer's checks, pages and tests. */
 struct machine *emulated_machine(struct backend *backend);
 
-/* The task of that name, or NULL. */
+/* The living task of that name, or NULL. */
 struct task *emulated_task(struct backend *backend, uint16_t task);
+
+/* From now on notes before each operation what there is, so that `show diff` can tell what the last
+ * one changed: -ENOMEM. It costs a walk over everything. */
+int emulated_watch(struct backend *backend);
+
+/* The records in the machine's ring of events that the last operation made: sequence numbers
+ * [first, end), without those of entering user mode. */
+void emulated_steps(struct backend *backend, uint64_t *first, uint64_t *end);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * Random scenarios, compared on two backends, and shortened when they disagree.
  *
- * A run is cut into episodes: a new pair of backends, some hundred operations, the comparison of all
- * that can be seen, and the proof that nothing is lost. Each episode has a seed of its own, made from
- * the run's and its number, so that one alone can be repeated.
+ * A run is cut into episodes: a new pair of backends, some hundred operations, the comparison of
+ * all that can be seen, and the proof that nothing is lost. Each episode has a seed of its own,
+ * made from the run's and its number, so that one alone can be repeated.
  */
 #ifndef FORKLAB_SCENARIO_FUZZ_H
 #define FORKLAB_SCENARIO_FUZZ_H
@@ -39,12 +39,17 @@ struct fuzz_result {
 /* 0, or a negative errno when it cannot run at all: `result->why`. */
 int fuzz_run(const struct fuzz_options *options, struct fuzz_result *result);
 
-/* Makes one episode as a scenario: -ENOMEM. The same for a seed on every machine. */
+/* Makes one episode as a scenario: -ENOMEM. The same for a seed on every machine. 0 means the
+ * default. */
 struct fuzz_mix {
     unsigned operations;
     unsigned tasks;
     bool for_host;   /* only what the real kernel can do, too */
     bool low_memory; /* larger ranges */
+    va_t area_start; /* where the scenario places mappings: some spans */
+    uint64_t area_bytes;
+    uint64_t span_bytes; /* 2 MiB */
+    bool has_no_heap;    /* the address space is too small for one */
 };
 int fuzz_make(struct scenario *scenario, uint64_t seed, const struct fuzz_mix *mix);
 

@@ -18,7 +18,9 @@ struct model_layout {
     va_t map_top;
     va_t heap_start;
     uint64_t stack_limit_bytes;
-    uint64_t stack_gap_bytes;
+    uint64_t stack_gap_bytes; /* kept free below what grows downwards */
+    bool places_upwards;      /* without an address: from map_base up, not from map_top down */
+    uint64_t huge_bytes;      /* anonymous memory in multiples of it is aligned to it; 0: not */
 };
 
 /* -ENOMEM. */

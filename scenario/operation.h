@@ -6,8 +6,8 @@
  * backend (backend.h), shortened when it fails, and written as text again (writer.h). Names of
  * tasks, regions, files and pins are numbers here, positions in the scenario's tables of names.
  *
- * Calls carry Linux's own numbers (pager/abi.h), so that wrong flags can be tried too. Addresses are
- * the emulated ones; on the host a backend adds a constant.
+ * Calls carry Linux's own numbers (pager/abi.h), so that wrong flags can be tried too. Addresses
+ * are the emulated ones; on the host a backend adds a constant.
  */
 #ifndef FORKLAB_SCENARIO_OPERATION_H
 #define FORKLAB_SCENARIO_OPERATION_H
@@ -64,8 +64,8 @@ enum scenario_answer_kind {
     ANSWER_OK,      /* it works, whatever it returns: = ok, = 0 */
     ANSWER_ERROR,   /* = EINVAL */
     ANSWER_SIGNAL,  /* = SIGSEGV [maperr|accerr|kernel] [at ADDRESS]: the task is killed by it */
-    ANSWER_DATA,    /* = "text"; of PEEK: every byte is this one */
-    ANSWER_NUMBER,  /* = 5: the number that it returns */
+    ANSWER_DATA,    /* = "text"; of PEEK a byte for each page, or one for all */
+    ANSWER_NUMBER,  /* = 5: the number that it returns; of PEEK the byte of every page */
     ANSWER_ADDRESS, /* = A+4K: the address that it returns */
     ANSWER_BITS,    /* = 1101: of mincore */
     ANSWER_EXIT,    /* = exit 3: of wait */
@@ -117,7 +117,7 @@ enum scenario_quantity {
     QUANTITY_ANONYMOUS,
     QUANTITY_LOCKED,
     QUANTITY_SWAP,
-    QUANTITY_MAPS, /* answered by text: "rw-p 8K, r--p 4K, - 4K": rights and sizes along the range */
+    QUANTITY_MAPS,   /* rights and sizes along the range, as text: "rw-p 8K, r--p 4K, - 4K" */
     QUANTITY_TABLES, /* leaf tables that the task holds alone: emulator only, like all below */
     QUANTITY_SHARED_TABLES,
     QUANTITY_FRAMES, /* frames in use for data, of the machine */
@@ -139,8 +139,8 @@ struct scenario_operation {
     enum scenario_verb verb;
     uint32_t line; /* 1 and on; 0 when it comes from no text */
     uint32_t column;
-    uint16_t task;   /* the subject, or SCENARIO_NOBODY */
-    uint16_t other;  /* child, task to kill */
+    uint16_t task;   /* the subject; of TASK who is made; of SHOW and EXPECT whose */
+    uint16_t other;  /* child, task to kill or to wait for */
     uint16_t region; /* name of what mmap or mremap returns */
     uint16_t file;
     uint16_t pin;
@@ -153,15 +153,15 @@ struct scenario_operation {
     uint32_t protection; /* ABI_PROT_*, or whatever prot=N says */
     uint32_t flags;      /* ABI_MAP_*, ABI_MREMAP_*, ABI_MS_*; of FILE: SCENARIO_READ_ONLY ... */
     int32_t advice;
-    uint64_t value; /* exit status; POKE's byte; LIMIT: 0 as, 1 data */
+    uint64_t value; /* exit status; POKE's byte; LIMIT: 0 as, 1 data; NEED_LINUX_*: the version */
     unsigned
         fail_after; /* fail=N: the N-th request for memory is refused. Emulator only; 0: none */
     bool write;     /* of a pin */
     enum scenario_show show;
     enum scenario_quantity quantity;
-    enum scenario_need need;
+    enum scenario_need need; /* linux and kernel: the selectors of its one answer hold */
     const char *text; /* PATH of exec, event of expect, what is needed; the scenario's, or NULL */
-    struct scenario_data data;
+    struct scenario_data data; /* also why a feature is needed */
     unsigned answer_count;
     struct scenario_answer *answers; /* the scenario's */
 };

@@ -25,7 +25,9 @@ struct scenario_result {
 
 /* What the report is made of: each may be NULL. */
 struct scenario_report {
-    /* Before and after an operation. */
+    /* Before each statement: false ends the run there. */
+    bool (*goes_on)(void *context, const struct scenario_operation *operation);
+    /* Before a statement and after an operation. */
     void (*before)(void *context, const struct scenario_operation *operation);
     void (*after)(void *context, const struct scenario_operation *operation,
                   const struct scenario_outcome *outcome);
@@ -40,8 +42,9 @@ void scenario_run(const struct scenario *scenario, struct backend *backend,
                   const struct scenario_report *report, struct scenario_result *result);
 
 /*
- * Does the outcome match the answers? The one that holds at this backend is judged; true where there
- * is none and the outcome is no surprise (it worked). `what` says what was expected and what came.
+ * Does the outcome match the answers? The one that holds at this backend is judged; true where
+ * there is none and the outcome is no surprise (it worked). `what` says what was expected and what
+ * came.
  */
 bool answers_match(const struct scenario *scenario, struct backend *backend,
                    const struct scenario_operation *operation,

@@ -29,6 +29,9 @@ while IFS= read -r name; do
 done <"$scratch/names"
 ! grep -nE '.{101}' "$scratch/out" || fail 'a line is wider than 100 columns'
 
+accepts kernels --names
+cmp -s "$scratch/out" "$scratch/names" || fail '--names tells other names'
+
 accepts kernels --help
 refuses 'no option --nonsense' kernels --nonsense
 finish

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "pager/file.h"
 #include "pager/invariant.h"
 #include "tests/support/elf_file.h"
 
@@ -184,6 +185,15 @@ struct task *trap_fork(struct trap *trap, struct task *parent, char name)
     return child;
 }
 
+struct task *trap_vfork(struct trap *trap, struct task *parent, char name)
+{
+    struct task *child = NULL;
+
+    done(trap, "vfork", sys_vfork(parent, &child));
+    name_task(trap, child, name);
+    return child;
+}
+
 void trap_exit(struct trap *trap, struct task *task)
 {
     /* cppcheck-suppress ctunullpointer ; no caller hands over a task that it has not got */
@@ -294,6 +304,24 @@ struct object *trap_file(struct trap *trap, const char *letters)
     struct object *object = object_of_stream(trap->machine, stream);
 
     (void)fclose(stream);
+    trap->objects[trap->object_count++] = object;
+    return object;
+}
+
+struct object *trap_memory_file(struct trap *trap, const char *letters)
+{
+    struct object *object = NULL;
+    uint8_t data[PAGE_BYTES];
+    size_t pages = strlen(letters);
+
+    done(trap, "memory_file_create",
+         memory_file_create(trap->machine, pages * PAGE_BYTES, &object));
+    for (size_t page = 0; page < pages; page++) {
+        memset(data, letters[page], PAGE_BYTES);
+        assert_int_equal(file_write(trap->machine, object, page * PAGE_BYTES, data, PAGE_BYTES),
+                         PAGE_BYTES);
+    }
+    trap_check(trap);
     trap->objects[trap->object_count++] = object;
     return object;
 }

@@ -96,6 +96,7 @@ uint64_t trap_faults(struct trap *trap, struct task *task, va_t va, enum access 
 /* Tasks. A task that was killed must be reaped with trap_reap() at once. */
 struct task *trap_first(struct trap *trap);
 struct task *trap_fork(struct trap *trap, struct task *parent, char name);
+struct task *trap_vfork(struct trap *trap, struct task *parent, char name);
 void trap_exit(struct trap *trap, struct task *task);
 void trap_exec(struct trap *trap, struct task *task);
 
@@ -113,8 +114,12 @@ void trap_unmap(struct trap *trap, struct task *task, va_t va, uint64_t pages);
 void trap_protect(struct trap *trap, struct task *task, va_t va, uint64_t pages,
                   uint32_t protection);
 
-/* Objects, closed at the end: a file with a page for each letter, filled with it; shared memory. */
+/*
+ * Objects, closed at the end: a file with a page for each letter, filled with it, of the host or of
+ * memory alone; shared memory.
+ */
 struct object *trap_file(struct trap *trap, const char *letters);
+struct object *trap_memory_file(struct trap *trap, const char *letters);
 struct object *trap_shm(struct trap *trap, uint64_t pages);
 
 /* Loads and stores of one byte in user mode, which must succeed; and one that must not. */

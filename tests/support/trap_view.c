@@ -39,7 +39,7 @@ static uint8_t object_byte(struct machine *machine, const struct object *object,
 
     if (object->pages[page] != OBJECT_PAGE_ABSENT)
         return *frame_data(&machine->ram, object->pages[page]);
-    if (object->kind == FRAME_FILE) {
+    if (object->file >= 0) {
         char path[64];
 
         (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", object->file);
@@ -47,7 +47,7 @@ static uint8_t object_byte(struct machine *machine, const struct object *object,
 
         assert_non_null(stream);
         assert_int_equal(fseek(stream, (long)(page * PAGE_BYTES), SEEK_SET), 0);
-        assert_int_equal(fread(&byte, 1, 1, stream), 1);
+        (void)fread(&byte, 1, 1, stream); /* past the host file's end there are zeros */
         (void)fclose(stream);
     }
     return byte;

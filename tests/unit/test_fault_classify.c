@@ -7,6 +7,7 @@
  * when a step is refused memory; it has a test at the end, as has a file that cannot be read.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -323,8 +324,10 @@ static void test_resolve_a_file_that_cannot_be_read(void **state)
     trap_map_object(&bench.trap, bench.parent, at(&bench, 0), 2, 0, file, 0);
     trap_read(&bench.trap, bench.parent, at(&bench, 0));
     used = trap_used(&bench.trap);
-    (void)close(file->file);
-    file->file = -1;
+    int unreadable = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+    assert_int_equal(dup2(unreadable, file->file), file->file);
+    (void)close(unreadable);
     struct fault fault = {.mm = bench.parent->mm, .va = at(&bench, 1), .access = ACCESS_READ};
 
     assert_string_equal(name_of(fault_resolve(&fault)), "bus");

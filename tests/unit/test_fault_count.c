@@ -234,15 +234,15 @@ static void in_no_zero_page(struct trap *trap)
 
 static void no_zero_page(void **state)
 {
-    struct kernel kernel = *kernel_find("modern");
-
     (void)state;
-    kernel.reads_take_frames = true;
-    on_both(in_no_zero_page, &kernel);
-    kernel = *kernel_find("2.5.41-mm2-shared");
-    kernel.reads_take_frames = true;
-    kernel.restores_write = true;
-    on_both(in_no_zero_page, &kernel);
+    for (int mmu = MMU_HOST; mmu <= MMU_SOFT; mmu++) {
+        struct trap trap;
+
+        trap_open(&trap, kernel_find("modern"), &geometry_x86_64, (enum mmu_kind)mmu, NULL);
+        trap.machine->no_zero_page = true;
+        in_no_zero_page(&trap);
+        trap_close(&trap);
+    }
 }
 
 int main(void)

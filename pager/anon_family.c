@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Families; anon_family.h has the terms. Everything here is done with the machine's lock held. */
+#include "pager/anon_family.h"
+
+#include <assert.h>
+
+#include "pager/mm.h"
+
+static uint32_t links_of(const struct vma *vma)
+{
+    uint32_t count = 0;
+
+    for (const struct anon_link *link = vma->links; link != NULL; link = link->next)
+        count++;
+    return count;
+}
+
+/* Links the VMA, which is linked with all older ones already. */
+static void add_link(struct vma *vma, struct anon_family *family)
+{
+    struct anon_link **place = &vma->links;
+    struct anon_link *link = pool_take(&vma->mm->machine->anon_links);
+
+    while (*place != NULL)
+        place = &(*place)->next;
+    link->family = family;
+    *place = link;
+    family->links++;
+}
+
+static void note_longest(struct vma *vma)
+{
+    uint32_t links = links_of(vma);
+
+    if (links > vma->mm->most_links)
+        vma->mm->most_links = links;
+}
+
+static struct anon_family *family_make(struct vma *vma, struct anon_family *parent)
+{
+    struct anon_family *family = pool_take(&vma->mm->machine->anon_families);
+
+    family->parent = parent != NULL ? parent : family;
+    family->parent->children++;
+    return family;
+}
+
+static void set_family(struct vma *vma, struct anon_family *family)
+{
+    vma->family = family;
+    vma->flags |= VMA_ANCESTRY;
+    family->active++;
+}
+
+bool anon_family_is_forked(const struct vma *vma)
+{
+    return vma->family != NULL && vma->links->next != NULL;
+}
+
+static bool keeps_families(const struct vma *vma)
+{
+    return vma->mm->machine->kernel->merging->keeps_families;
+}
+
+/* Could the two be one VMA but for their rights? */
+static bool are_kin(const struct vma *lower, const struct vma *upper)
+{
+    return lower->end == upper->start && lower->object == upper->object &&
+           ((lower->flags ^ upper->flags) & ~(VMA_PROTECTION | VMA_ANCESTRY)) == 0 &&
+           vma_object_page(lower, lower->end) == upper->object_page;
+}
+
+static bool can_be_adopted(const struct vma *neighbour)
+{
+    return neighbour->family != NULL && !anon_family_is_forked(neighbour);
+}
+
+/* The neighbour above is asked first. */
+static struct anon_family *find_to_adopt(const struct vma *vma)
+{
+    const struct vma *next = vma_next(vma);
+
+    if (next != NULL && are_kin(vma, next) && can_be_adopted(next))
+        return next->family;
+    const struct vma *previous = vma_previous(vma);
+
+    if (previous != NULL && are_kin(previous, vma) && can_be_adopted(previous))
+        return previous->family;
+    return NULL;
+}
+
+int anon_family_reserve(struct vma *vma)
+{
+    struct machine *machine = vma->mm->machine;
+
+    if (vma->family != NULL || !keeps_families(vma))
+        return 0;
+    int error = pool_reserve(&machine->anon_families, 1);
+
+    return error != 0 ? error : pool_reserve(&machine->anon_links, 1);
+}
+
+void anon_family_join(struct vma *vma)
+{
+    if (vma->family != NULL)
+        return;
+    if (!keeps_families(vma)) {
+        vma->flags |= VMA_ANCESTRY;
+        return;
+    }
+    struct anon_family *family = find_to_adopt(vma);
+
+    if (family == NULL)
+        family = family_make(vma, NULL);
+    add_link(vma, family);
+    set_family(vma, family);
+    note_longest(vma);
+}
+
+static void copy_links(struct vma *to, const struct vma *from)
+{
+    for (const struct anon_link *link = from->links; link != NULL; link = link->next)
+        add_link(to, link->family);
+}
+
+void anon_family_copy(struct vma *to, const struct vma *from)
+{
+    assert(to->family == NULL);
+    if (from->family == NULL)
+        return;
+    copy_links(to, from);
+    set_family(to, from->family);
+}
+
+int anon_family_reserve_fork(struct mm *parent)
+{
+    struct machine *machine = parent->machine;
+    uint32_t families = 0;
+    uint32_t links = 0;
+
+    if (!machine->kernel->merging->keeps_families)
+        return 0;
+    for (struct vma *vma = vma_find(parent, 0); vma != NULL; vma = vma_next(vma)) {
+        families += vma->family != NULL;
+        links += vma->family != NULL ? links_of(vma) + 1 : 0;
+    }
+    int error = pool_reserve(&machine->anon_families, families);
+
+    return error != 0 ? error : pool_reserve(&machine->anon_links, links);
+}
+
+/*
+ * A family that nobody's own it is any more, with at most one below it: an endless line of forks
+ * whose parents have gone would otherwise make endlessly many. A root counts itself as a child, so
+ * it is never handed on.
+ */
+static struct anon_family *find_unused(const struct vma *vma)
+{
+    for (const struct anon_link *link = vma->links; link != NULL; link = link->next) {
+        if (link->family->active == 0 && link->family->children < 2)
+            return link->family;
+    }
+    return NULL;
+}
+
+void anon_family_fork(struct vma *child, const struct vma *parent)
+{
+    if (parent->family == NULL)
+        return;
+    copy_links(child, parent);
+    struct anon_family *family = find_unused(child);
+
+    if (family == NULL) {
+        family = family_make(child, parent->family);
+        add_link(child, family);
+    }
+    set_family(child, family);
+    note_longest(child);
+}
+
+/* Takes the VMA off its families. Those that are left empty are still there after it. */
+static void unlink_all(const struct vma *vma)
+{
+    for (const struct anon_link *link = vma->links; link != NULL; link = link->next) {
+        if (--link->family->links == 0)
+            link->family->parent->children--;
+    }
+}
+
+void anon_family_leave(struct vma *vma)
+{
+    struct machine *machine = vma->mm->machine;
+    struct anon_link *link = vma->links;
+
+    if (vma->family != NULL)
+        vma->family->active--;
+    unlink_all(vma);
+    while (link != NULL) {
+        struct anon_link *next = link->next;
+
+        if (link->family->links == 0) {
+            assert(link->family->active == 0 && link->family->children == 0);
+            pool_give(&machine->anon_families, link->family);
+        }
+        pool_give(&machine->anon_links, link);
+        link = next;
+    }
+    vma->family = NULL;
+    vma->links = NULL;
+    vma->flags &= ~VMA_ANCESTRY;
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Merging of VMAs: the policies, and how a range is mapped or changed by them. The machine's lock is
+ * held.
+ */
+#include "pager/vma_merge.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "pager/anon_family.h"
+#include "pager/mm.h"
+
+/* --- the policies --- */
+
+/* Flags by which nobody is told apart. */
+#define IGNORED_BY_FAMILY VMA_ANCESTRY
+#define IGNORED_BY_ALIKE (VMA_ANCESTRY | VMA_ACCOUNT)
+
+static bool same_flags(const struct merge_range *range, const struct vma *neighbour,
+                       uint32_t ignored)
+{
+    return ((range->shape.flags ^ neighbour->flags) & ~ignored) == 0 &&
+           range->shape.object == neighbour->object;
+}
+
+/* Do the pages that back the two follow each other as their addresses do? */
+static bool pages_follow(const struct merge_range *range, const struct vma *neighbour)
+{
+    const struct vma_shape *shape = &range->shape;
+
+    if (neighbour->end == shape->start)
+        return vma_object_page(neighbour, neighbour->end) == shape->object_page;
+    return shape->object_page + ((shape->end - shape->start) >> PAGE_SHIFT) ==
+           neighbour->object_page;
+}
+
+static bool alike_joins(const struct merge_range *range, const struct vma *neighbour)
+{
+    return same_flags(range, neighbour, IGNORED_BY_ALIKE) &&
+           (neighbour->object == NULL || pages_follow(range, neighbour));
+}
+
+static bool alike_joins_both(const struct vma *previous, const struct vma *next)
+{
+    (void)previous;
+    (void)next;
+    return true;
+}
+
+/* One of them may have no family yet; then the other's must not come from a fork. */
+static bool families_agree(const struct vma *of, const struct vma *neighbour)
+{
+    const struct anon_family *family = of != NULL ? of->family : NULL;
+
+    if (family == NULL)
+        return !anon_family_is_forked(neighbour);
+    if (neighbour->family == NULL)
+        return !anon_family_is_forked(of);
+    return family == neighbour->family;
+}
+
+static bool family_joins(const struct merge_range *range, const struct vma *neighbour)
+{
+    return same_flags(range, neighbour, IGNORED_BY_FAMILY) && pages_follow(range, neighbour) &&
+           families_agree(range->of, neighbour);
+}
+
+static bool family_joins_both(const struct vma *previous, const struct vma *next)
+{
+    return previous->family == NULL || next->family == NULL || previous->family == next->family;
+}
+
+const struct merge_policy merge_alike = {
+    .name = "alike",
+    .joins = alike_joins,
+    .joins_both = alike_joins_both,
+};
+
+const struct merge_policy merge_family = {
+    .name = "family",
+    .keeps_families = true,
+    .joins = family_joins,
+    .joins_both = family_joins_both,
+};
+
+/* --- which neighbours --- */
+
+static const struct merge_policy *policy_of(const struct mm *mm)
+{
+    return mm->machine->kernel->merging;
+}
+
+int vma_room(const struct mm *mm, uint32_t more)
+{
+    return mm->index.count + more <= mm->most_vmas ? 0 : -ENOMEM;
+}
+
+/* The neighbours that one VMA can stand for together with the range; NULL for those that not. */
+struct neighbours {
+    struct vma *previous;
+    struct vma *next;
+};
+
+static struct neighbours judge(const struct mm *mm, const struct merge_range *range,
+                               struct neighbours there)
+{
+    const struct merge_policy *policy = policy_of(mm);
+
+    if (there.previous != NULL &&
+        (there.previous->end != range->shape.start || !policy->joins(range, there.previous)))
+        there.previous = NULL;
+    if (there.next != NULL &&
+        (there.next->start != range->shape.end || !policy->joins(range, there.next)))
+        there.next = NULL;
+    if (there.previous != NULL && there.next != NULL &&
+        !policy->joins_both(there.previous, there.next))
+        there.next = NULL;
+    return there;
+}
+
+static struct merge_range part_of(const struct vma *vma, va_t start, va_t end, uint32_t flags)
+{
+    return (struct merge_range){.shape = {.start = start,
+                                          .end = end,
+                                          .flags = flags,
+                                          .object = vma->object,
+                                          .object_page = vma_object_page(vma, start)},
+                                .of = vma};
+}
+
+bool vma_continues(const struct vma *lower, const struct vma *upper)
+{
+    struct merge_range range = part_of(lower, lower->start, lower->end, lower->flags);
+
+    return lower->end == upper->start && policy_of(lower->mm)->joins(&range, upper);
+}
+
+/* --- growing --- */
+
+/* The VMA comes to stand for pages of another one, and so for its families. */
+static void take_over(struct vma *vma, const struct vma *from)
+{
+    vma->flags |= from->flags & VMA_ANCESTRY;
+    if (vma->family == NULL)
+        anon_family_copy(vma, from);
+}
+
+static void set_start(struct vma *vma, va_t start)
+{
+    vma->object_page = vma->object_page + (start >> PAGE_SHIFT) - (vma->start >> PAGE_SHIFT);
+    vma->start = start;
+    vma->left_apart = false;
+}
+
+/* The range, where nothing is mapped any more, goes to the neighbours. */
+static struct vma *grow_over(const struct neighbours *neighbours, va_t start, va_t end)
+{
+    struct vma *previous = neighbours->previous;
+    struct vma *next = neighbours->next;
+
+    if (previous == NULL) {
+        set_start(next, start);
+        return next;
+    }
+    if (next != NULL) {
+        end = next->end;
+        vma_remove(next);
+    }
+    previous->end = end;
+    return previous;
+}
+
+/* The neighbour that will grow takes over from the other one, then from what moves to it. */
+static void join_families(const struct neighbours *neighbours, const struct vma *of)
+{
+    struct vma *target = neighbours->previous != NULL ? neighbours->previous : neighbours->next;
+
+    if (neighbours->previous != NULL && neighbours->next != NULL)
+        take_over(target, neighbours->next);
+    if (of != NULL)
+        take_over(target, of);
+}
+
+static struct vma *map_range(struct mm *mm, const struct merge_range *range,
+                             struct neighbours there)
+{
+    struct neighbours found = judge(mm, range, there);
+
+    if (found.previous != NULL || found.next != NULL) {
+        join_families(&found, range->of);
+        return grow_over(&found, range->shape.start, range->shape.end);
+    }
+    struct vma *vma = vma_insert(mm, &range->shape);
+
+    if (range->of != NULL)
+        anon_family_copy(vma, range->of);
+    return vma;
+}
+
+struct vma *vma_map(struct mm *mm, const struct vma_shape *shape, const struct vma *of)
+{
+    struct merge_range range = {.shape = *shape, .of = of};
+    struct neighbours there = {.next = vma_find(mm, shape->start)};
+
+    there.previous =
+        there.next != NULL ? vma_previous(there.next) : vma_last_below(mm, shape->start);
+    return map_range(mm, &range, there);
+}
+
+struct vma *vma_map_behind(struct mm *mm, const struct vma_shape *shape, struct vma *previous)
+{
+    struct merge_range range = {.shape = *shape};
+    struct neighbours there = {.previous = previous};
+
+    return map_range(mm, &range, there);
+}
+
+/* --- changing --- */
+
+/* A part of the VMA, at one of its ends or all of it, becomes its neighbours'. */
+static struct vma *give_part(struct vma *vma, const struct neighbours *to, va_t start, va_t end)
+{
+    join_families(to, vma);
+    if (start == vma->start && end == vma->end)
+        vma_remove(vma);
+    else if (start == vma->start)
+        set_start(vma, end);
+    else
+        vma->end = start;
+    return grow_over(to, start, end);
+}
+
+/* Cuts the VMA to the range. */
+static int cut_out(struct vma **vma, va_t start, va_t end)
+{
+    int error = 0;
+
+    if ((*vma)->start < start) {
+        error = vma_room((*vma)->mm, 1);
+        if (error != 0)
+            return error;
+        *vma = vma_split(*vma, start);
+    }
+    if ((*vma)->end > end) {
+        error = vma_room((*vma)->mm, 1);
+        if (error == 0)
+            vma_split(*vma, end);
+        else
+            vma_leave_apart(*vma);
+    }
+    return error;
+}
+
+int vma_modify(struct vma **vma, va_t start, va_t end, uint32_t flags)
+{
+    struct vma *middle = *vma;
+    struct merge_range range = part_of(middle, start, end, flags);
+    struct neighbours there = {0};
+
+    assert(middle->start <= start && start < end && end <= middle->end);
+    if (start == middle->start)
+        there.previous = vma_previous(middle);
+    if (end == middle->end)
+        there.next = vma_next(middle);
+    there = judge(middle->mm, &range, there);
+    if (there.previous != NULL || there.next != NULL) {
+        *vma = give_part(middle, &there, start, end);
+        return 0;
+    }
+    int error = cut_out(vma, start, end);
+
+    if (error == 0)
+        (*vma)->flags = flags;
+    return error;
+}
+
+struct vma *vma_merge(struct vma *vma)
+{
+    int error = vma_modify(&vma, vma->start, vma->end, vma->flags);
+
+    assert(error == 0); /* nothing is cut */
+    (void)error;
+    return vma;
+}
+
+void vma_leave_apart(struct vma *vma)
+{
+    struct vma *previous = vma_previous(vma);
+    struct vma *next = vma_next(vma);
+
+    if (previous != NULL && vma_continues(previous, vma))
+        vma->left_apart = true;
+    if (next != NULL && vma_continues(vma, next))
+        next->left_apart = true;
+}
+
+void vma_cut_apart(struct mm *mm, va_t at)
+{
+    struct vma *vma = vma_find(mm, at);
+
+    if (vma != NULL && vma->start < at)
+        vma_leave_apart(vma_split(vma, at));
+}
