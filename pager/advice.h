@@ -61,7 +61,7 @@ int populate_for_access(struct mm *mm, va_t start, va_t end, enum access access)
 /*
  * Other flags for [start, end), which may have holes: `set` are set, `clear` cleared. Reserving
  * makes the tables one's own where flags that touch entries change; changing cuts and merges VMAs,
- * and stops with -ENOMEM where that would be too many.
+ * one by one, until there would be too many of them: -ENOMEM.
  */
 struct flag_change {
     uint32_t set;

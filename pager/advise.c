@@ -126,9 +126,11 @@ static bool has_flags(const struct advice *advice)
 /* Where a flag cannot be changed for want of memory, Linux says that one may try again. */
 static int change_flags(struct mm *mm, va_t start, va_t end, const struct advice *advice)
 {
-    if (flags_reserve(mm, start, end, &advice->flags) != 0)
-        return -EAGAIN;
-    return flags_change(mm, start, end, &advice->flags) != 0 ? -EAGAIN : 0;
+    int error = flags_reserve(mm, start, end, &advice->flags);
+
+    if (error == 0)
+        error = flags_change(mm, start, end, &advice->flags);
+    return error != 0 ? -EAGAIN : 0;
 }
 
 static int advise_range(struct mm *mm, va_t start, va_t end, const struct advice *advice)

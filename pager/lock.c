@@ -42,9 +42,8 @@ static int change_locked(struct mm *mm, va_t start, va_t end, const struct flag_
     int result = lock_reach(mm, start, end, &reach);
     int error = reach > start ? flags_reserve(mm, start, reach, change) : 0;
 
-    if (error != 0)
-        return error;
-    error = flags_change(mm, start, reach, change);
+    if (error == 0)
+        error = flags_change(mm, start, reach, change);
     return error != 0 ? error : result;
 }
 

@@ -299,8 +299,9 @@ int mmap_locked(struct mm *mm, const struct map_request *request, va_t *address)
         error = map_at(mm, request, start, bytes);
     if (error != 0)
         return error;
+    /* What cannot be had is left for faults. */
     if (request->flags & (MAP_REQUEST_POPULATE | MAP_REQUEST_LOCKED))
-        (void)populate_locked(mm, start, start + bytes); /* what cannot be had is left for faults */
+        (void)populate_locked(mm, start, start + bytes);
     *address = start;
     return 0;
 }

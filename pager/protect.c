@@ -107,7 +107,7 @@ static int protect_range(struct mm *mm, va_t start, va_t end, uint32_t protectio
 
         error = protect_part(mm, vma, start, to, protection);
         if (error == 0 && fills) {
-            (void)populate_locked(mm, start, to);
+            (void)populate_locked(mm, start, to); /* as far as it can be had */
             error = to < end ? vma_reserve(mm, 2) : 0;
         }
         start = to;

@@ -239,6 +239,46 @@ TRAP(lazy_free_is_for_private_anonymous_memory, ANYWHERE)
     trap_result(trap, advise(parent, trap_page(trap, 2), 1, ABI_MADV_FREE), -EINVAL);
 }
 
+/* --- REMOVE --- */
+
+TRAP(removed_pages_are_zeros_for_all_but_private_copies, ANYWHERE)
+{
+    struct object *file = trap_memory_file(trap, "ABC");
+    struct task *parent = trap_first(trap);
+
+    trap_map_object(trap, parent, trap->base, 3, 0, file, 0);
+    trap_write(trap, parent, trap_page(trap, 0), 'x');
+    trap_expect_loads(trap, trap->base, 3, "P:xBC");
+    struct task *child = trap_fork(trap, parent, 'C');
+
+    trap_map_object(trap, child, trap->base, 3, MAP_REQUEST_SHARED, file, 0);
+    trap_protect(trap, child, trap->base, 3, VMA_READ); /* it need not be writable now */
+    trap_expect_loads(trap, trap->base, 3, "P:xBC C:ABC");
+    trap_result(trap, advise(child, trap->base, 2, ABI_MADV_REMOVE), 0);
+    assert_false(object_has_page(file, 0) || object_has_page(file, 1));
+    trap_expect_loads(trap, trap->base, 3, "P:x.C C:..C");
+    trap_result(trap, advise(parent, trap_page(trap, 2), 1, ABI_MADV_REMOVE), -EACCES);
+}
+
+TRAP(removing_stops_at_a_mapping_that_refuses, ANYWHERE)
+{
+    struct task *parent = abc(trap);
+
+    trap_map_shared(trap, parent, trap_page(trap, 0), 1);
+    trap_map_shared(trap, parent, trap_page(trap, 2), 1);
+    trap_write(trap, parent, trap_page(trap, 0), 'a');
+    trap_write(trap, parent, trap_page(trap, 2), 'c');
+    trap_result(trap, advise(parent, trap->base, 3, ABI_MADV_REMOVE), -EINVAL);
+    trap_expect_loads(trap, trap->base, 3, "P:.bc");
+    trap_result(trap, sys_mlock(parent, trap_page(trap, 2), PAGE_BYTES), 0);
+    trap_result(trap, advise(parent, trap_page(trap, 2), 1, ABI_MADV_REMOVE), -EINVAL);
+    trap_result(trap, sys_munlock(parent, trap_page(trap, 2), PAGE_BYTES), 0);
+    trap_unmap(trap, parent, trap_page(trap, 1), 1);
+    trap_write(trap, parent, trap_page(trap, 0), 'a');
+    trap_result(trap, advise(parent, trap->base, 3, ABI_MADV_REMOVE), -ENOMEM);
+    trap_expect_loads(trap, trap->base, 3, "P:.!.");
+}
+
 /* --- PAGEOUT --- */
 
 TRAP(paged_out_pages_of_objects_come_back, ANYWHERE)
@@ -294,6 +334,8 @@ int main(void)
         cmocka_unit_test(lazy_free_after_fork_is_the_callers),
         cmocka_unit_test(lazy_free_survives_protection),
         cmocka_unit_test(lazy_free_is_for_private_anonymous_memory),
+        cmocka_unit_test(removed_pages_are_zeros_for_all_but_private_copies),
+        cmocka_unit_test(removing_stops_at_a_mapping_that_refuses),
         cmocka_unit_test(paged_out_pages_of_objects_come_back),
         cmocka_unit_test(paged_out_clean_pages_leave_the_page_cache),
     };

@@ -125,9 +125,8 @@ static void test_partly_there(void **state)
 
         trap_map_object(&trap, parent, trap.base, 32, 0, object, 0);
         trap_write(&trap, parent, trap_page(&trap, 6), 'x');
-        trap_result(&trap,
-                    sys_madvise(parent, trap_page(&trap, 9), PAGE_BYTES, ABI_MADV_GUARD_INSTALL),
-                    0);
+        trap_result(
+            &trap, sys_madvise(parent, trap_page(&trap, 9), PAGE_BYTES, ABI_MADV_GUARD_INSTALL), 0);
         assert_int_equal(trap_faults(&trap, parent, trap_page(&trap, 4), ACCESS_READ), 1);
         expect_mapped(&trap, parent, trap.base, "10011010000010010000000000000000");
         assert_int_equal(trap_read(&trap, parent, trap_page(&trap, 6)), 'x');

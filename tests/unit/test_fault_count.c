@@ -209,10 +209,9 @@ static void older_kernel(void **state)
     on_both(in_older_kernel, kernel_find("2.5.41"));
 }
 
-/* A machine that was told to have no zero page. */
+/* A kernel that was told to have no zero page. */
 static void in_no_zero_page(struct trap *trap)
 {
-    trap->machine->no_zero_page = true;
     struct task *parent = trap_first(trap);
 
     trap_map(trap, parent, trap->base, 4, RW);
@@ -235,13 +234,15 @@ static void in_no_zero_page(struct trap *trap)
 
 static void no_zero_page(void **state)
 {
-    struct kernel kernel = *kernel_find("modern");
-
     (void)state;
-    on_both(in_no_zero_page, &kernel);
-    kernel = *kernel_find("2.5.41-mm2-shared");
-    kernel.restores_write = true;
-    on_both(in_no_zero_page, &kernel);
+    for (int mmu = MMU_HOST; mmu <= MMU_SOFT; mmu++) {
+        struct trap trap;
+
+        trap_open(&trap, kernel_find("modern"), &geometry_x86_64, (enum mmu_kind)mmu, NULL);
+        trap.machine->no_zero_page = true;
+        in_no_zero_page(&trap);
+        trap_close(&trap);
+    }
 }
 
 int main(void)

@@ -7,6 +7,7 @@
 
 #include "pager/abi.h"
 #include "pager/advise.h"
+#include "pager/file.h"
 #include "tests/support/ruler.h"
 #include "tests/support/trap_fixture.h"
 
@@ -152,6 +153,30 @@ TRAP(guard_outlives_discarding_and_protecting, ANYWHERE)
     refuses_both(trap, parent, 1);
 }
 
+/* It lies in the table, not in the object: holes and truncation leave it, also past the end. */
+TRAP(guard_outlives_the_pages_of_its_object, ANYWHERE)
+{
+    struct object *file = trap_memory_file(trap, "ABC");
+    struct task *parent = trap_first(trap);
+
+    trap_map_object(trap, parent, trap->base, 3, MAP_REQUEST_SHARED, file, 0);
+    trap_result(trap, guard(parent, trap_page(trap, 1), 2), 0);
+    struct task *child = trap_fork(trap, parent, 'C');
+
+    trap_result(trap, sys_madvise(parent, trap->base, 3 * PAGE_BYTES, ABI_MADV_REMOVE), 0);
+    refuses_both(trap, parent, 1);
+    trap_result(trap, file_truncate(trap->machine, file, PAGE_BYTES), 0);
+    trap_result(trap, guard(parent, trap->base, 1), 0);
+    trap_result(trap, file_truncate(trap->machine, file, 3 * PAGE_BYTES), 0);
+    for (unsigned page = 0; page < 3; page++)
+        refuses_both(trap, parent, page);
+    refuses_both(trap, child, 2);
+    trap_result(trap, unguard(child, trap->base, 3), 0);
+    trap_write(trap, child, trap_page(trap, 2), 'x');
+    trap_result(trap, unguard(parent, trap->base, 3), 0);
+    trap_expect_loads(trap, trap->base, 3, "P:..x C:..x");
+}
+
 TRAP(guard_and_what_forbids_it, ANYWHERE)
 {
     struct task *parent = abc(trap);
@@ -196,6 +221,7 @@ int main(void)
         cmocka_unit_test(guard_in_untouched_memory_is_inherited),
         cmocka_unit_test(guard_in_shared_memory_keeps_the_contents),
         cmocka_unit_test(guard_outlives_discarding_and_protecting),
+        cmocka_unit_test(guard_outlives_the_pages_of_its_object),
         cmocka_unit_test(guard_and_what_forbids_it),
         cmocka_unit_test(guard_ends_with_wipe_on_fork),
     };
