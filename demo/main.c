@@ -28,6 +28,8 @@ static const struct subcommand subcommands[] = {
      cmd_kernels},
     {"run", "a scenario: what tasks do to their memory, and what must come of it",
      "forklab run lesson.scn --trace", cmd_run},
+    {"fuzz", "random operations, compared with a model, another kernel or the real one",
+     "forklab fuzz --ops 1000000 --against copied", cmd_fuzz},
 };
 
 enum { SUBCOMMAND_COUNT = sizeof(subcommands) / sizeof(subcommands[0]) };

@@ -102,6 +102,8 @@ int machine_create(struct machine **machine, const struct machine_options *optio
     made->map_ahead_pages =
         options->map_ahead_pages != 0 ? options->map_ahead_pages : DEFAULT_MAP_AHEAD_PAGES;
     made->no_zero_page = options->no_zero_page;
+    made->most_space_bytes =
+        options->most_space_bytes != 0 ? options->most_space_bytes : UINT64_MAX;
     int error = create_memory(made, options, problem, problem_bytes);
 
     if (error == 0)

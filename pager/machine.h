@@ -32,6 +32,7 @@ struct machine_options {
     unsigned map_ahead_pages;        /* 16; 1 shows every page's own fault */
     bool
         no_zero_page; /* reads of anonymous memory take frames, as on some virtual machines' kernels */
+    uint64_t most_space_bytes; /* of an address space: all that the MMU has */
     struct mmu_host_options host;
 };
 
@@ -54,6 +55,7 @@ struct machine {
     uint32_t last_task_id;
     unsigned map_ahead_pages;
     bool no_zero_page;
+    uint64_t most_space_bytes;
     uint64_t changes; /* grows with everything that can change what an access does */
     /* time inside the kernel, without the host's system calls */
     uint64_t kernel_ticks;

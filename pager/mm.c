@@ -13,7 +13,8 @@
 static void lay_out(struct mm *mm)
 {
     const struct mmu *mmu = mm->machine->mmu;
-    va_t user_end = min_u64(mm->tree.geometry->user_end, mmu->ops->space_bytes(mmu));
+    uint64_t most_bytes = min_u64(mmu->ops->space_bytes(mmu), mm->machine->most_space_bytes);
+    va_t user_end = min_u64(mm->tree.geometry->user_end, most_bytes);
 
     mm->user_end = user_end;
     mm->stack_limit_bytes = round_down(min_u64(STACK_LIMIT_BYTES, user_end / 8), PAGE_BYTES);

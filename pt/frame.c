@@ -196,6 +196,7 @@ int ram_reserve(struct ram *ram, const struct ram_need *need)
         error = reserve_frames(ram, need, need->frames);
     if (error == 0 && ram->rmap != NULL)
         error = ram->rmap->reserve(ram->rmap_context, need->mappings);
+    ram->refusals += error != 0;
     return error;
 }
 

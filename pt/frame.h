@@ -95,7 +95,8 @@ struct ram {
     struct event_log *events;
     const struct rmap_hooks *rmap; /* NULL: no reverse map */
     void *rmap_context;
-    bool aged; /* ram_age() was called: neighbours are no longer to be had in order */
+    uint64_t refusals; /* requests for frames that could not be met */
+    bool aged;         /* ram_age() was called: neighbours are no longer to be had in order */
 };
 
 /* What an operation may need before it is done. */

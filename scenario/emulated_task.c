@@ -204,6 +204,8 @@ int emulated_signal(const struct emulated *emulated, const struct task_status *s
 {
     *code = 0;
     *address = 0;
+    if (status->cause == EVENT_BAD_OOM)
+        *address = status->address; /* Linux tells none; the fuzzer asks how far the task came */
     if (status->cause == EVENT_EXIT || status->cause == EVENT_BAD_OOM)
         return ABI_SIGKILL;
     if (status->cause == EVENT_BAD_MAPERR && !is_canonical(emulated, status->address)) {

@@ -39,6 +39,12 @@ struct fuzz_result {
 /* 0, or a negative errno when it cannot run at all: `result->why`. */
 int fuzz_run(const struct fuzz_options *options, struct fuzz_result *result);
 
+/*
+ * Writes a scenario with the answers of what the run compares with, so that it fails where that was
+ * right. Without answers where it cannot be asked.
+ */
+void fuzz_write(const struct fuzz_options *options, const struct scenario *scenario, FILE *stream);
+
 /* Makes one episode as a scenario: -ENOMEM. The same for a seed on every machine. 0 means the
  * default. */
 struct fuzz_mix {
@@ -56,9 +62,39 @@ int fuzz_make(struct scenario *scenario, uint64_t seed, const struct fuzz_mix *m
 /*
  * Two backends side by side: true while they agree. At the first difference `why` says what, and
  * `*at` is how many operations were performed.
+ *
+ * `one` is asked first, and has to be the less able: what it says it is unable to do is not asked of
+ * the other.
  */
 bool fuzz_compare(const struct scenario *scenario, struct backend *one, struct backend *other,
                   bool checks, size_t *at, char *why, size_t why_bytes);
+
+/* The same with a choice of what is compared. */
+struct fuzz_comparison {
+    const struct scenario *scenario;
+    struct backend *one;
+    struct backend *other; /* NULL: nothing to compare with; the operations are performed */
+    bool checks;           /* every invariant after every operation */
+    bool vmas;             /* the mappings VMA by VMA; else only which rights are where */
+    bool usage;            /* Rss and its kin */
+    bool residency;        /* what mincore tells */
+    bool faults;           /* how many faults the accesses took */
+    /* `one` has so little RAM that memory runs out. What it refuses for that reason is left out on
+     * the other, where memory never ends; NULL: it has enough. */
+    const struct machine *short_of_memory;
+    /* The other may be unable to do what `one` has done; that ends the comparison. Else it is a
+     * difference. */
+    bool ends_when_unable;
+    char *why;
+    size_t why_bytes;
+    /* What came of it. */
+    size_t at; /* operations performed */
+    /* Where contents differed at the end: the load of one byte that shows it. */
+    bool has_witness;
+    struct scenario_operation witness;
+    uint64_t first_difference; /* of two readings: the byte */
+};
+bool fuzz_compare_as(struct fuzz_comparison *comparison);
 
 /* Leaves out what is not needed for `fails` to say true. */
 typedef bool fuzz_fails(void *context, const struct scenario *scenario);

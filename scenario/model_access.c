@@ -85,3 +85,18 @@ struct model_block *space_block(struct model_space *space, va_t va)
 
     return pages_own(&space->own, va >> PAGE_SHIFT, own != NULL ? NULL : space_bytes(space, va));
 }
+
+enum reach space_populate(struct model_space *space, va_t start, va_t end)
+{
+    for (va_t va = start; va < end; va += PAGE_BYTES) {
+        const struct model_range *range = space_find(space, va);
+        bool write = range != NULL && (range->flags & (RANGE_WRITE | RANGE_SHARED)) == RANGE_WRITE;
+        enum reach reach = space_reach(space, va, write, false);
+
+        if (reach != REACH_FINE)
+            return reach;
+        if (write && range->object != NULL && space_block(space, va) == NULL)
+            return REACH_NO_MEMORY;
+    }
+    return REACH_FINE;
+}

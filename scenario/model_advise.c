@@ -56,33 +56,38 @@ static int punch_hole(struct model_call *call, const struct model_range *range)
     return 0;
 }
 
-static int set_flag(struct model_call *call, const struct model_range *range, uint32_t flag,
-                    bool on)
+/* Advice that is a flag of its range. */
+struct advice_flag {
+    int advice;
+    uint32_t set;
+    uint32_t clear;
+};
+
+static const struct advice_flag advice_flags[] = {
+    {ABI_MADV_NORMAL, 0, RANGE_SEQUENTIAL | RANGE_RANDOM},
+    {ABI_MADV_RANDOM, RANGE_RANDOM, RANGE_SEQUENTIAL},
+    {ABI_MADV_SEQUENTIAL, RANGE_SEQUENTIAL, RANGE_RANDOM},
+    {ABI_MADV_DONTDUMP, RANGE_DONT_DUMP, 0},
+    {ABI_MADV_DODUMP, 0, RANGE_DONT_DUMP},
+    {ABI_MADV_DONTFORK, RANGE_DONT_FORK, 0},
+    {ABI_MADV_DOFORK, 0, RANGE_DONT_FORK},
+    {ABI_MADV_WIPEONFORK, RANGE_WIPE_ON_FORK, 0},
+    {ABI_MADV_KEEPONFORK, 0, RANGE_WIPE_ON_FORK},
+};
+
+static int set_flag(struct model_call *call, const struct model_range *range)
 {
-    model_set_flags(call, range->start, range->end, on ? flag : 0, flag);
+    const struct advice_flag *flag = advice_flags;
+
+    while (flag->advice != call->operation->advice)
+        flag++;
+    model_set_flags(call, range->start, range->end, flag->set, flag->clear);
     return 0;
-}
-
-static int dont_fork(struct model_call *call, const struct model_range *range)
-{
-    return set_flag(call, range, RANGE_DONT_FORK, true);
-}
-
-static int do_fork(struct model_call *call, const struct model_range *range)
-{
-    return set_flag(call, range, RANGE_DONT_FORK, false);
 }
 
 static int wipe_on_fork(struct model_call *call, const struct model_range *range)
 {
-    if (range->object != NULL)
-        return EINVAL;
-    return set_flag(call, range, RANGE_WIPE_ON_FORK, true);
-}
-
-static int keep_on_fork(struct model_call *call, const struct model_range *range)
-{
-    return set_flag(call, range, RANGE_WIPE_ON_FORK, false);
+    return range->object != NULL ? EINVAL : set_flag(call, range);
 }
 
 static int install_guards(struct model_call *call, const struct model_range *range)
@@ -121,9 +126,15 @@ static advise_range *advice_of(int advice)
     case ABI_MADV_NORMAL:
     case ABI_MADV_RANDOM:
     case ABI_MADV_SEQUENTIAL:
-    case ABI_MADV_WILLNEED:
     case ABI_MADV_DONTDUMP:
     case ABI_MADV_DODUMP:
+    case ABI_MADV_DONTFORK:
+    case ABI_MADV_DOFORK:
+    case ABI_MADV_KEEPONFORK:
+        return set_flag;
+    case ABI_MADV_WIPEONFORK:
+        return wipe_on_fork;
+    case ABI_MADV_WILLNEED:
         return accept;
     case ABI_MADV_COLD:
     case ABI_MADV_PAGEOUT:
@@ -136,14 +147,6 @@ static advise_range *advice_of(int advice)
         return free_later;
     case ABI_MADV_REMOVE:
         return punch_hole;
-    case ABI_MADV_DONTFORK:
-        return dont_fork;
-    case ABI_MADV_DOFORK:
-        return do_fork;
-    case ABI_MADV_WIPEONFORK:
-        return wipe_on_fork;
-    case ABI_MADV_KEEPONFORK:
-        return keep_on_fork;
     case ABI_MADV_GUARD_INSTALL:
         return install_guards;
     case ABI_MADV_GUARD_REMOVE:
@@ -177,7 +180,7 @@ static int advise_all(struct model_call *call, va_t start, va_t end, advise_rang
     return result;
 }
 
-/* Brings pages in, which is nothing here but the errors it meets on the way. */
+/* Page by page, with the errors that are met on the way. */
 static int populate(struct model_call *call, va_t start, va_t end, bool write)
 {
     struct model_space *space = call->task->space;
@@ -191,6 +194,8 @@ static int populate(struct model_call *call, va_t start, va_t end, bool write)
             return EINVAL;
         if (space_reach(space, va, write, false) != REACH_FINE)
             return EFAULT;
+        if (write && !answer_host_error(call, space_block(space, va) == NULL ? -ENOMEM : 0))
+            return 0;
     }
     return 0;
 }
@@ -252,16 +257,6 @@ static int mark_locked(struct model_call *call, va_t start, va_t end, bool locke
     return reach < end ? ENOMEM : 0;
 }
 
-/* Can every page be brought in? */
-static bool can_be_brought_in(struct model_space *space, va_t start, va_t end)
-{
-    for (va_t va = start; va < end; va += PAGE_BYTES) {
-        if (space_reach(space, va, false, false) != REACH_FINE)
-            return false;
-    }
-    return true;
-}
-
 static void lock(struct model_call *call, bool locked)
 {
     va_t start;
@@ -274,7 +269,7 @@ static void lock(struct model_call *call, bool locked)
     }
     if (error == 0)
         error = mark_locked(call, start, end, locked);
-    if (error == 0 && locked && !can_be_brought_in(call->task->space, start, end))
+    if (error == 0 && locked && !model_populate(call, start, end))
         error = ENOMEM;
     if (error != 0 && call->outcome->kind != OUTCOME_BROKEN)
         answer_error(call, error);

@@ -154,6 +154,23 @@ static bool place_is_blind(const struct model_call *call, uint64_t bytes)
            bytes <= call->model->layout.user_end - wish && model_is_blind(call, wish, bytes);
 }
 
+bool model_populate(struct model_call *call, va_t start, va_t end)
+{
+    enum reach reach = space_populate(call->task->space, start, end);
+
+    return answer_host_error(call, reach == REACH_NO_MEMORY ? -ENOMEM : 0) && reach == REACH_FINE;
+}
+
+/* Pages are brought in at once; what cannot be had is left to faults. */
+static void populate_mapping(struct model_call *call, const struct model_range *range)
+{
+    uint32_t flags = call->operation->flags;
+    bool populates = (flags & (ABI_MAP_POPULATE | ABI_MAP_NONBLOCK)) == ABI_MAP_POPULATE;
+
+    if (populates || (range->flags & RANGE_LOCKED))
+        model_populate(call, range->start, range->end);
+}
+
 void model_mmap(struct model_call *call)
 {
     const struct scenario_operation *operation = call->operation;
@@ -174,6 +191,7 @@ void model_mmap(struct model_call *call)
 
     if (!answer_host_error(call, map_range(call, &range)))
         return;
+    populate_mapping(call, &range);
     call->outcome->value = start;
     if (operation->region < SCENARIO_MOST_REGIONS) {
         struct model_task *task = call->task;
@@ -234,6 +252,25 @@ static int protect_reach(const struct model_space *space, va_t end, uint32_t pro
     return 0;
 }
 
+/* Locked memory that becomes writable is copied at once, where it is private. */
+static void protect_ranges(struct model_call *call, va_t start, va_t end, uint32_t protection)
+{
+    struct model_space *space = call->task->space;
+
+    while (start < end) {
+        struct model_range range = *space_find(space, start);
+        va_t part_end = min_u64(range.end, end);
+        bool copies = (range.flags & (RANGE_WRITE | RANGE_SHARED | RANGE_LOCKED)) == RANGE_LOCKED &&
+                      (protection & RANGE_WRITE);
+
+        if (!model_set_flags(call, start, part_end, protection, RANGE_PROTECTION))
+            return;
+        if (copies)
+            model_populate(call, start, part_end);
+        start = part_end;
+    }
+}
+
 int model_protect(struct model_call *call, va_t start, uint64_t bytes, uint32_t protection)
 {
     uint64_t rounded = round_up(bytes, PAGE_BYTES);
@@ -249,7 +286,7 @@ int model_protect(struct model_call *call, va_t start, uint64_t bytes, uint32_t 
         return EINVAL;
     int error = protect_reach(call->task->space, start + rounded, protection, &reach);
 
-    model_set_flags(call, start, reach, protection & RANGE_PROTECTION, RANGE_PROTECTION);
+    protect_ranges(call, start, reach, protection & RANGE_PROTECTION);
     return error;
 }
 

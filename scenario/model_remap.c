@@ -146,12 +146,22 @@ static int move_all(struct remap *remap)
 
 /* --- the ways through the call; each answers --- */
 
+/* What is locked has its new pages brought in. */
+static void populate_growth(const struct remap *remap, va_t address)
+{
+    const struct model_range *range = space_find(remap->space, address);
+
+    if (remap->new_bytes > remap->old_bytes && (range->flags & RANGE_LOCKED))
+        model_populate(remap->call, address + remap->old_bytes, address + remap->new_bytes);
+}
+
 static void finish(const struct remap *remap, va_t address)
 {
     struct model_call *call = remap->call;
     uint16_t region = call->operation->region;
 
     call->outcome->value = address;
+    populate_growth(remap, address);
     if (region >= SCENARIO_MOST_REGIONS)
         return;
     call->task->has_region[region] = true;

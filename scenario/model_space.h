@@ -24,6 +24,10 @@
 #define RANGE_DONT_FORK (1u << 6)
 #define RANGE_WIPE_ON_FORK (1u << 7)
 #define RANGE_LOCKED (1u << 8)
+/* Advice, which means nothing here but that a VMA ends where it changes. */
+#define RANGE_SEQUENTIAL (1u << 9)
+#define RANGE_RANDOM (1u << 10)
+#define RANGE_DONT_DUMP (1u << 11)
 
 struct model_range {
     va_t start;
@@ -98,5 +102,11 @@ enum reach space_reach(struct model_space *space, va_t va, bool write, bool may_
 /* The bytes of a page that can be reached; and to write them, NULL when memory ends. */
 const uint8_t *space_bytes(const struct model_space *space, va_t va);
 struct model_block *space_block(struct model_space *space, va_t va);
+
+/*
+ * Brings pages in, up to the first that cannot be had; of a private mapping that may be written by a
+ * write, so that from then on it is blind to what becomes of the file.
+ */
+enum reach space_populate(struct model_space *space, va_t start, va_t end);
 
 #endif

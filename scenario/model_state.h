@@ -100,6 +100,9 @@ model_perform model_file_new, model_shm, model_directory, model_close, model_tru
 /* mprotect of the range: 0, or what it answers. -ENOMEM of the host breaks the model. */
 int model_protect(struct model_call *call, va_t start, uint64_t bytes, uint32_t protection);
 
+/* Brings pages in: false when one cannot be had. */
+bool model_populate(struct model_call *call, va_t start, va_t end);
+
 /* Sets and clears flags of all ranges in [start, end): false when memory ends. */
 bool model_set_flags(struct model_call *call, va_t start, va_t end, uint32_t set, uint32_t clear);
 

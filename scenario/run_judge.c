@@ -94,8 +94,8 @@ static bool is_number(const struct judgement *judgement)
     const struct scenario_outcome *outcome = judgement->outcome;
     uint64_t number = judgement->answer->number;
 
-    if (outcome->kind == OUTCOME_DATA && judgement->operation->verb == VERB_PEEK)
-        return all_bytes_are(outcome, number);
+    if (judgement->operation->verb == VERB_PEEK)
+        return outcome->kind == OUTCOME_DATA && all_bytes_are(outcome, number);
     if (outcome->kind == OUTCOME_DATA)
         return outcome->data_bytes == number;
     return outcome->kind == OUTCOME_DONE && outcome->value == number;

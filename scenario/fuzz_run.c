@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Fuzzing: episode after episode, until one shows a difference or enough operations were done. The
+ * one that does is shortened.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "scenario/fuzz_pair.h"
+#include "scenario/writer.h"
+
+enum { DEFAULT_EPISODE = 300, PROGRESS_MS = 200 };
+
+struct fuzz_session {
+    const struct fuzz_options *options;
+    struct fuzz_result *result;
+    uint64_t shown_ms; /* when progress was last shown */
+};
+
+/* What came of one episode. */
+struct episode {
+    bool agrees;
+    int error; /* it could not be run: negative errno */
+    size_t operations;
+    bool has_witness;
+    struct scenario_operation witness;
+    char why[SCENARIO_WHY_BYTES];
+};
+
+static void run_episode(const struct fuzz_options *options, const struct scenario *scenario,
+                        struct episode *episode)
+{
+    struct fuzz_pair pair;
+
+    *episode = (struct episode){0};
+    episode->error = fuzz_pair_open(&pair, options, episode->why, sizeof(episode->why));
+    if (episode->error != 0)
+        return;
+    pair.comparison.scenario = scenario;
+    pair.comparison.why = episode->why;
+    pair.comparison.why_bytes = sizeof(episode->why);
+    episode->agrees = fuzz_compare_as(&pair.comparison);
+    episode->operations = pair.comparison.at;
+    episode->has_witness = pair.comparison.has_witness;
+    episode->witness = pair.comparison.witness;
+    bool whole =
+        fuzz_pair_close(&pair, episode->agrees ? episode->why : NULL, sizeof(episode->why));
+
+    episode->agrees = episode->agrees && whole;
+}
+
+/* --- a difference --- */
+
+/* A shortening that cannot be tried fails nothing. */
+static bool still_differs(void *context, const struct scenario *scenario)
+{
+    struct episode episode;
+
+    run_episode(context, scenario, &episode);
+    return episode.error == 0 && !episode.agrees;
+}
+
+static void note_difference(struct fuzz_session *session, struct scenario *scenario,
+                            const struct episode *found)
+{
+    struct fuzz_result *result = session->result;
+    struct fuzz_options options = *session->options;
+    struct episode last;
+
+    result->diverged = true;
+    snprintf(result->why, sizeof(result->why), "%s", found->why);
+    if (found->has_witness && scenario_add(scenario, &found->witness) != 0)
+        return;
+    fuzz_shrink(scenario, still_differs, &options);
+    run_episode(&options, scenario, &last);
+    if (last.error == 0 && !last.agrees)
+        snprintf(result->why, sizeof(result->why), "%s", last.why);
+    result->scenario = *scenario;
+    *scenario = (struct scenario){0};
+}
+
+/* --- the run --- */
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void show_progress(struct fuzz_session *session)
+{
+    const struct fuzz_result *result = session->result;
+    FILE *stream = session->options->progress;
+    uint64_t now = stream != NULL ? now_ms() : 0;
+
+    if (stream == NULL || now - session->shown_ms < PROGRESS_MS)
+        return;
+    session->shown_ms = now;
+    fprintf(stream, "\r%llu operations in %llu episodes", (unsigned long long)result->operations,
+            (unsigned long long)result->episodes);
+    fflush(stream);
+}
+
+/* Each episode has a seed of its own: the run's first is the run's. */
+static uint64_t episode_seed(const struct fuzz_options *options, uint64_t number)
+{
+    struct random random = random_seeded(options->seed + number);
+
+    return number == 0 ? options->seed : random_next(&random);
+}
+
+static int run_one(struct fuzz_session *session, const struct fuzz_mix *mix)
+{
+    struct fuzz_result *result = session->result;
+    uint64_t seed = episode_seed(session->options, result->episodes);
+    struct scenario scenario;
+    struct episode episode;
+    int error = fuzz_make(&scenario, seed, mix);
+
+    if (error != 0) {
+        snprintf(result->why, sizeof(result->why), "memory ran out");
+        return error;
+    }
+    run_episode(session->options, &scenario, &episode);
+    if (episode.error != 0)
+        snprintf(result->why, sizeof(result->why), "%s", episode.why);
+    result->operations += episode.operations;
+    result->episodes++;
+    result->episode_seed = seed;
+    if (episode.error == 0 && !episode.agrees)
+        note_difference(session, &scenario, &episode);
+    scenario_free(&scenario);
+    return episode.error;
+}
+
+int fuzz_run(const struct fuzz_options *options, struct fuzz_result *result)
+{
+    struct fuzz_options whole = *options;
+    struct fuzz_session session = {.options = &whole, .result = result};
+    int error = 0;
+
+    *result = (struct fuzz_result){0};
+    if (whole.machine.kernel == NULL)
+        whole.machine.kernel = kernel_find("modern");
+    if (whole.episode == 0)
+        whole.episode = DEFAULT_EPISODE;
+    if (whole.against == AGAINST_COPIED && fuzz_copying_sister(whole.machine.kernel) == NULL) {
+        snprintf(result->why, sizeof(result->why), "%s has no sister that copies tables",
+                 whole.machine.kernel->name);
+        return -EINVAL;
+    }
+    while (error == 0 && !result->diverged && result->operations < whole.operations) {
+        uint64_t left = whole.operations - result->operations;
+        struct fuzz_mix mix = fuzz_mix_for(&whole);
+
+        mix.operations = (unsigned)min_u64(whole.episode, left);
+        error = run_one(&session, &mix);
+        show_progress(&session);
+    }
+    return error;
+}
+
+/* --- as text --- */
+
+/* " = " and what was answered, if there is anything to say. */
+static void write_answer(const struct scenario *scenario,
+                         const struct scenario_operation *operation,
+                         const struct scenario_outcome *outcome, FILE *stream)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *memory = open_memstream(&text, &bytes);
+
+    if (memory == NULL)
+        return;
+    outcome_write(scenario, operation, outcome, memory);
+    if (fclose(memory) == 0 && bytes > 0)
+        fprintf(stream, " = %s", text);
+    free(text);
+}
+
+static void write_answered(const struct scenario *scenario, struct backend *oracle, FILE *stream)
+{
+    struct scenario_outcome outcome;
+
+    for (size_t i = 0; i < scenario->count; i++) {
+        const struct scenario_operation *operation = &scenario->operations[i];
+
+        oracle->ops->perform(oracle, operation, &outcome);
+        if (outcome.kind == OUTCOME_UNABLE || outcome.kind == OUTCOME_BROKEN)
+            continue; /* nor was the other asked to do it */
+        operation_write(scenario, operation, stream);
+        if (operation->verb != VERB_MINCORE) /* residency is not always compared */
+            write_answer(scenario, operation, &outcome, stream);
+        fputc('\n', stream);
+    }
+}
+
+void fuzz_write(const struct fuzz_options *options, const struct scenario *scenario, FILE *stream)
+{
+    struct fuzz_options whole = *options;
+    struct fuzz_pair pair;
+    char why[SCENARIO_WHY_BYTES];
+
+    if (whole.machine.kernel == NULL)
+        whole.machine.kernel = kernel_find("modern");
+    if (fuzz_pair_open(&pair, &whole, why, sizeof(why)) != 0) {
+        scenario_write(scenario, stream);
+        return;
+    }
+    if (pair.oracle != NULL)
+        write_answered(scenario, pair.oracle, stream);
+    else
+        scenario_write(scenario, stream);
+    fuzz_pair_close(&pair, NULL, 0);
+}
