@@ -81,6 +81,8 @@ foreach(source IN LISTS host_test_sources)
   forklab_register_test(${name} 300 host)
 endforeach()
 
+include(cmake/fuzz.cmake)
+
 find_program(BASH_PROGRAM bash REQUIRED)
 
 file(GLOB cli_scripts CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/cli/*.sh")

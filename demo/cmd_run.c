@@ -36,14 +36,16 @@ enum {
 #define LEAST_RAM_BYTES ((uint64_t)256 << 10)
 #define MOST_RAM_BYTES ((uint64_t)1 << 40)
 
+#define KERNEL_TEXT "The kernel (default: modern-shared; see forklab kernels)"
+#define MMU_TEXT "The MMU: real faults, or a walk of the tables (default: host)"
 #define SEED_TEXT "Shuffle the free frames: the same order for a seed everywhere"
 #define CHECKS_TEXT "Do not check the machine's invariants after each operation"
 #define STEP_TEXT "One operation at a time, showing what it changed; on a terminal"
 
 /* clang-format off */
 static const struct argp_option option_table[] = {
-    {"kernel", KEY_KERNEL, "NAME", 0, "The kernel (default: modern-shared; see forklab kernels)", 0},
-    {"mmu", KEY_MMU, "host|soft", 0, "The MMU: real faults, or a walk of the tables (default: host)", 0},
+    {"kernel", KEY_KERNEL, "NAME", 0, KERNEL_TEXT, 0},
+    {"mmu", KEY_MMU, "host|soft", 0, MMU_TEXT, 0},
     {"geometry", KEY_GEOMETRY, "NAME", 0, "x86-64, i386 or tiny (default: x86-64)", 0},
     {"host", KEY_HOST, NULL, 0, "On the real kernel below: a process for each task", 0},
     {"ram", KEY_RAM, "SIZE", 0, "Memory of the emulated machine (default: 1G)", 0},

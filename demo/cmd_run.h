@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of `forklab run` share: cmd_run.c runs, cmd_run_text.c and cmd_run_json.c report. */
+/* What the files of `forklab run` share: cmd_run.c runs, cmd_run_text.c and cmd_run_json.c
+ * report. */
 #ifndef FORKLAB_DEMO_CMD_RUN_H
 #define FORKLAB_DEMO_CMD_RUN_H
 
@@ -51,8 +52,11 @@ int run_as_json(const struct run_session *session, struct run_json **json,
 int run_conclude_json(const struct run_session *session, struct run_json *json,
                       const struct scenario_result *result, const char *lost);
 
-/* Where the last operation's fault steps stand in the ring, those that it still holds: [first, end).
- * None where the kernel is real. */
+/*
+ * Where the last operation's fault steps stand in the ring,
+ * as many as it still holds: [first, end).
+ * None where the kernel is real.
+ */
 void run_find_steps(const struct run_session *session, uint64_t *first, uint64_t *end);
 const struct event_record *run_step(const struct run_session *session, uint64_t sequence);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Runs of scenarios as text. What `show` prints goes to standard output, what went wrong to standard
- * error; --quiet leaves out the rest. --trace prints every statement, what came of it, and the fault
- * steps that it took; --step the same, and what it changed, and waits before each.
+ * Runs of scenarios as text. What `show` prints goes to standard output, what went wrong to
+ * standard error; --quiet leaves out the rest. --trace prints every statement, what came of it, and
+ * the fault steps that it took; --step the same, and what it changed, and waits before each.
  */
 #include <inttypes.h>
 #include <stdio.h>

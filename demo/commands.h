@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The subcommands of forklab. Each gets its own words, its name first, and returns the program's
- * exit status: 0; 1 when something failed; 2 when it was asked for what cannot be; 77 when a scenario says that
- * it cannot run here. */
+/*
+ * The subcommands of forklab. Each gets its own words, its name first, and returns the program's
+ * exit status: 0; 1 when something failed; 2 when it was asked for what cannot be; 77 when a
+ * scenario says that it cannot run here.
+ */
 #ifndef FORKLAB_DEMO_COMMANDS_H
 #define FORKLAB_DEMO_COMMANDS_H
 

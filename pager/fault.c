@@ -84,6 +84,13 @@ static enum event classify_write(const struct fault *fault)
     return frame->kind == FRAME_ANON && alone ? EVENT_COW_REUSE : EVENT_COW_COPY;
 }
 
+entry_t fault_object_rights(const struct vma *vma)
+{
+    bool notices = vma->mm->machine->kernel->write_notify && vma->object->file >= 0;
+
+    return !vma_is_private(vma) && (vma->flags & VMA_WRITE) && !notices ? ENTRY_WRITE : 0;
+}
+
 /* Looks at the tables for the page. */
 static void look_up(struct fault *fault)
 {

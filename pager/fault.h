@@ -22,7 +22,7 @@ struct fault {
     va_t va;
     enum access access;
     uint32_t task_id; /* for the record */
-    unsigned steps;   /* applied so far */
+    unsigned steps;   /* applied so far, without what a processor does by itself */
     /* what fault_classify() saw; stale after fault_apply() */
     struct vma *vma;
     struct pt_leaf leaf; /* valid if `has_table` */
@@ -46,6 +46,13 @@ int fault_apply(struct fault *fault, enum event step);
  * FAULT_PERMITTED with `leaf` and `entry` up to date, or the bad access. Lets nothing through.
  */
 enum event fault_resolve(struct fault *fault);
+
+/*
+ * Rights of an entry that maps a page of the VMA's object unwritten. Where writes are to be
+ * noticed (write_notify) a clean page is read-only; elsewhere the first write is the hardware's own
+ * business, and no fault.
+ */
+entry_t fault_object_rights(const struct vma *vma);
 
 /*
  * For pins: makes the page of a private mapping this address space's alone, as a write would,

@@ -10,6 +10,7 @@
 
 #include "pager/anon_family.h"
 #include "pager/fault.h"
+#include "pager/fault_around.h"
 #include "pager/map.h"
 #include "pager/object.h"
 
@@ -132,26 +133,29 @@ static int apply_zero_fill(struct fault *fault)
     return 0;
 }
 
-/* A page of an object: read-only until it is written, whoever maps it. */
+/* A page of an object, and what lies around it. */
 static int apply_object_fill(struct fault *fault)
 {
     struct machine *machine = fault->mm->machine;
     const struct vma *vma = fault->vma;
     unsigned slot = slot_of(fault);
+    struct fault_around around = fault_around_of(fault);
+    struct ram_need need = {.frames = 1, .mappings = 1 + around.end - around.first};
     struct table *table;
     pfn_t pfn;
-    int error = table_to_fill(fault, &one_page, &table);
+    int error = table_to_fill(fault, &need, &table);
 
     if (error == 0)
         error = object_page(machine, vma->object, vma_object_page(vma, fault->va),
                             frame_hint(fault, table, slot), &pfn);
     if (error != 0)
         return error;
-    entry_t flags = ENTRY_ACCESSED;
+    entry_t flags = ENTRY_ACCESSED | fault_object_rights(vma);
 
     if (fault->access == ACCESS_WRITE && !vma_is_private(vma))
         flags |= ENTRY_WRITE | ENTRY_DIRTY;
     table_fill(&machine->ram, table, slot, entry_make(pfn, flags));
+    fault_around_fill(fault, &around, table);
     return 0;
 }
 
@@ -205,19 +209,22 @@ static int apply_cow_reuse(struct fault *fault)
     struct table *table;
     int error = own_table(fault, NULL, &table);
 
-    if (error == 0)
-        table_change(tree->ram, table, slot,
-                     entry_with(table_entry(tree->ram, table, slot), exclusive_flags(fault)));
-    return error;
+    if (error != 0)
+        return error;
+    entry_t entry = entry_without(table_entry(tree->ram, table, slot), ENTRY_LAZY_FREE);
+
+    table_change(tree->ram, table, slot, entry_with(entry, exclusive_flags(fault)));
+    return 0;
 }
 
 static int apply_mark_dirty(struct fault *fault)
 {
     struct ram *ram = fault->mm->tree.ram;
     struct table *table = table_for_all(ram, fault->leaf.table);
+    entry_t entry = entry_without(fault->entry, ENTRY_LAZY_FREE);
 
     table_change(ram, table, slot_of(fault),
-                 entry_with(fault->entry, ENTRY_WRITE | ENTRY_ACCESSED | ENTRY_DIRTY));
+                 entry_with(entry, ENTRY_WRITE | ENTRY_ACCESSED | ENTRY_DIRTY));
     return 0;
 }
 
@@ -246,17 +253,24 @@ int fault_apply(struct fault *fault, enum event step)
     }
 }
 
+/* Would a processor do the step by itself? It marks the page dirty where it may write. */
+static bool is_processors_own(const struct fault *fault, enum event step)
+{
+    return step == EVENT_MARK_DIRTY && entry_is_writable(fault->entry);
+}
+
 /* One step done and recorded; what it says when it could not be done. */
 static enum event take_step(struct fault *fault, enum event step)
 {
     struct machine *machine = fault->mm->machine;
+    bool by_processor = is_processors_own(fault, step);
     int error = fault_apply(fault, step);
 
     if (error != 0)
         return error == -EIO ? EVENT_BAD_BUS : EVENT_BAD_OOM;
     event_record(&machine->events, step, fault->task_id, fault->va, entry_pfn(fault->entry));
     machine->changes++;
-    fault->steps++;
+    fault->steps += by_processor ? 0 : 1;
     return FAULT_PERMITTED;
 }
 

@@ -2,9 +2,9 @@
 /*
  * brk: the heap grows and shrinks by whole pages behind a break that may stand anywhere.
  *
- * It is private anonymous memory, which joins with what lies below it alone, and only with what
- * reaches beyond the heap's start; a page is kept free above it. What of it was unmapped by other
- * calls stays so, and then it cannot shrink.
+ * It is private anonymous memory, which joins with what lies below it alone, in today's Linux only
+ * with what reaches beyond the heap's start; a page is kept free above it. What of it was unmapped by
+ * other calls stays so, and then it cannot shrink.
  */
 #include <errno.h>
 
@@ -39,9 +39,10 @@ static int grow_heap(struct mm *mm, va_t from, va_t to)
     if (error != 0)
         return error;
     struct vma *previous = next != NULL ? vma_previous(next) : vma_last_below(mm, from);
-    bool is_heap = previous != NULL && previous->end > mm->heap_start;
+    bool joins = previous != NULL &&
+                 (previous->end > mm->heap_start || !mm->machine->kernel->merging->parts_heap);
 
-    vma_map_behind(mm, &shape, is_heap ? previous : NULL);
+    vma_map_behind(mm, &shape, joins ? previous : NULL);
     return 0;
 }
 

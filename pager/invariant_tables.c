@@ -46,6 +46,8 @@ static bool entry_suits_vma(const struct machine *machine, const struct vma *vma
         return false;
     if (entry_is_readable(entry) != vma_permits(vma, false))
         return false;
+    if (entry_is_lazy_free(entry) && (frame->kind != FRAME_ANON || entry_is_dirty(entry)))
+        return false;
     if (frame->kind == FRAME_ANON)
         return vma_is_private(vma);
     if (vma->object == NULL)
@@ -86,36 +88,42 @@ bool entries_are_covered(struct machine *machine, char *why, size_t why_bytes)
     return inspect_all(machine, &visitor, why, why_bytes);
 }
 
-/* Are the parts of two VMAs within the span alike? NULL and what lies beyond it are no part. */
-static bool same_part(const struct vma *one, const struct vma *other, va_t start, va_t end)
+/* The VMA at an address, or NULL. */
+static const struct vma *vma_at(struct mm *mm, va_t va)
 {
-    bool has_one = one != NULL && one->start < end;
-    bool has_other = other != NULL && other->start < end;
+    const struct vma *vma = vma_find(mm, va);
 
-    if (!has_one || !has_other)
-        return has_one == has_other;
-    if (max_u64(one->start, start) != max_u64(other->start, start) ||
-        min_u64(one->end, end) != min_u64(other->end, end))
-        return false;
-    if (((one->flags ^ other->flags) & VMA_LAYOUT_FLAGS) != 0 || one->object != other->object)
-        return false;
-    va_t from = max_u64(one->start, start);
-
-    return one->object == NULL || vma_object_page(one, from) == vma_object_page(other, from);
+    return vma != NULL && vma_contains(vma, va) ? vma : NULL;
 }
 
+/* Are two VMAs, or none, alike at an address in all that entries depend on? */
+static bool alike_at(const struct vma *one, const struct vma *other, va_t va)
+{
+    if (one == NULL || other == NULL)
+        return one == other;
+    if (((one->flags ^ other->flags) & VMA_LAYOUT_FLAGS) != 0 || one->object != other->object)
+        return false;
+    return one->object == NULL || vma_object_page(one, va) == vma_object_page(other, va);
+}
+
+/* Where the next VMA begins or this one ends; beyond every address when there is none. */
+static va_t edge_after(struct mm *mm, va_t va)
+{
+    const struct vma *vma = vma_find(mm, va);
+
+    if (vma == NULL)
+        return UINT64_MAX;
+    return vma->start > va ? vma->start : vma->end;
+}
+
+/* From edge to edge of either: where advice, which does not count, cuts VMAs, they are alike. */
 static bool same_layout(struct mm *one, struct mm *other, va_t start, va_t end)
 {
-    struct vma *a = vma_find(one, start);
-    struct vma *b = vma_find(other, start);
-
-    while (same_part(a, b, start, end)) {
-        if (a == NULL || a->start >= end)
-            return true;
-        a = vma_next(a);
-        b = vma_next(b);
+    for (va_t va = start; va < end; va = min_u64(edge_after(one, va), edge_after(other, va))) {
+        if (!alike_at(vma_at(one, va), vma_at(other, va), va))
+            return false;
     }
-    return false;
+    return true;
 }
 
 struct comparison {

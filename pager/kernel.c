@@ -4,7 +4,8 @@
  *
  * Sources of the rows: 2.5.41 and -mm2 by the post of 10 October 2002 ("Fork timing numbers for
  * shared page tables") and the shared page table patches of 2.5.42-mm; `modern` by Linux 6.12's
- * mm/memory.c (vma_needs_copy) and mm/mmap.c, and by what was seen on 6.18 (merging, free space).
+ * mm/memory.c (vma_needs_copy, do_fault_around), mm/mprotect.c (can_change_pte_writable) and
+ * mm/mmap.c, and by what was seen on 6.18 (merging, free space, how many faults).
  * In what user code can see, `modern` and `modern-shared` follow Linux 6.18.
  */
 #include "pager/kernel.h"
@@ -71,6 +72,9 @@ const struct kernel kernels[] = {
         .free_space = FREE_SPACE_DOWN,
         .fork_entries = FORK_REFAULTS,
         .sharing = SHARING_NONE,
+        .fault_around_pages = 16,
+        .write_notify = true,
+        .restores_write = true,
         .seed = "-",
         .missing = simple_modern,
     },
@@ -86,6 +90,9 @@ const struct kernel kernels[] = {
         .sharing = SHARING_LEAF,
         .absent_entry = ABSENT_SPLIT,
         .least_shared_entries = 16,
+        .fault_around_pages = 16,
+        .write_notify = true,
+        .restores_write = true,
         .seed = "-",
         .missing = simple_modern,
     },

@@ -37,8 +37,13 @@ struct kernel {
     enum absent_entry absent_entry;
     uint32_t most_vmas;            /* of an address space (vm.max_map_count) */
     unsigned least_shared_entries; /* a table with fewer is copied at fork, not shared */
-    const char *seed;              /* the post that its figures come from, or "-" */
-    const char *missing;           /* what of its row is not there yet, or "" */
+    /* A read fault on an object maps the pages that are there already in a block of so many: a
+     * power of two, or 0 for none. */
+    unsigned fault_around_pages;
+    bool write_notify;   /* the first write to a clean page of a shared host file is a fault */
+    bool restores_write; /* mprotect gives the right to write back where nobody shares the page */
+    const char *seed;    /* the post that its figures come from, or "-" */
+    const char *missing; /* what of its row is not there yet, or "" */
 };
 
 extern const struct kernel kernels[];

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "pager/fault.h"
+#include "pager/advise.h"
 
 static va_t span_end(const struct mm *mm, va_t va)
 {
@@ -285,19 +285,6 @@ static int map_at(struct mm *mm, const struct map_request *request, va_t start, 
     return 0;
 }
 
-void map_populate(struct mm *mm, va_t start, va_t end)
-{
-    const struct vma *vma = vma_find(mm, start);
-    bool writes = (vma->flags & (VMA_WRITE | VMA_SHARED)) == VMA_WRITE;
-
-    for (va_t va = start; va < end; va += PAGE_BYTES) {
-        struct fault fault = {.mm = mm, .va = va, .access = writes ? ACCESS_WRITE : ACCESS_READ};
-
-        if (fault_resolve(&fault) != FAULT_PERMITTED)
-            return;
-    }
-}
-
 int mmap_locked(struct mm *mm, const struct map_request *request, va_t *address)
 {
     uint64_t bytes = round_up(request->bytes, PAGE_BYTES);
@@ -312,8 +299,9 @@ int mmap_locked(struct mm *mm, const struct map_request *request, va_t *address)
         error = map_at(mm, request, start, bytes);
     if (error != 0)
         return error;
+    /* What cannot be had is left for faults. */
     if (request->flags & (MAP_REQUEST_POPULATE | MAP_REQUEST_LOCKED))
-        map_populate(mm, start, start + bytes);
+        (void)populate_locked(mm, start, start + bytes);
     *address = start;
     return 0;
 }

@@ -61,10 +61,6 @@ void unmap_commit(struct mm *mm, va_t start, va_t end);
  */
 int map_own_end_tables(struct mm *mm, va_t start, va_t end);
 
-/* Brings in the pages of [start, end), which one VMA covers: by writes where they are private and
- * writable. What cannot be had is left for faults. */
-void map_populate(struct mm *mm, va_t start, va_t end);
-
 /* Every table that exists in [start, end) becomes this address space's own: -ENOMEM. */
 int map_own_tables(struct mm *mm, va_t start, va_t end);
 

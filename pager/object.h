@@ -43,6 +43,12 @@ struct object {
     struct object *previous;
 };
 
+/* Is the page of the object in memory? Beyond its end none is. */
+static inline bool object_has_page(const struct object *object, uint64_t page)
+{
+    return page < object->page_count && object->pages[page] != OBJECT_PAGE_ABSENT;
+}
+
 /* A shared memory object, one reference: -EINVAL for no bytes, -ENOMEM. Takes the lock. */
 int shm_create(struct machine *machine, uint64_t bytes, struct object **object);
 

@@ -1,27 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mprotect: rights are taken away at once, and given back one fault at a time.
+ * mprotect: rights are taken away at once; the right to write is given back at once only where the
+ * next write has nothing to find out.
  *
  * An entry keeps its frame under every protection. Without any right it stops being the user's;
- * without the right to write it is read-only. A right that is given back never sets the write bit:
- * whether the page may be written in place or must be copied first is for the next write fault to
- * find out. So COW survives any order of mprotect and fork.
+ * without the right to write it is read-only. With it, the write bit comes back
+ *   - of a private page, if the kernel does so (restores_write) and the page is exclusive: nobody
+ *     else's, so that COW survives any order of mprotect and fork
+ *   - of an object's page in a shared mapping, if it is dirty or its writes are not noticed
+ * Else the next write fault finds out whether the page may be written in place.
  */
 #include <errno.h>
 
+#include "pager/advise.h"
+#include "pager/fault.h"
 #include "pager/map.h"
 
-static entry_t entry_for_flags(entry_t entry, uint32_t flags)
+/* Does a write to this page of a writable mapping need no fault? */
+static bool may_write_at_once(const struct vma *vma, entry_t entry)
 {
-    if ((flags & VMA_PROTECTION) == 0)
+    if (vma_is_private(vma))
+        return vma->mm->machine->kernel->restores_write && entry_is_exclusive(entry);
+    return entry_is_dirty(entry) || fault_object_rights(vma) != 0;
+}
+
+static entry_t entry_for_vma(const struct vma *vma, entry_t entry)
+{
+    if ((vma->flags & VMA_PROTECTION) == 0)
         return entry_without(entry, ENTRY_USER | ENTRY_WRITE);
     entry = entry_with(entry, ENTRY_USER);
-    return flags & VMA_WRITE ? entry : entry_without(entry, ENTRY_WRITE);
+    if (!(vma->flags & VMA_WRITE))
+        return entry_without(entry, ENTRY_WRITE);
+    return may_write_at_once(vma, entry) ? entry_with(entry, ENTRY_WRITE) : entry;
 }
 
 static int protect_leaf(void *context, struct pt_tree *tree, const struct pt_leaf *leaf)
 {
-    const uint32_t *flags = context;
+    const struct vma *vma = context;
     struct table *table;
 
     if (table_for_one_at(tree, leaf, NULL, &table) != 0)
@@ -29,8 +44,8 @@ static int protect_leaf(void *context, struct pt_tree *tree, const struct pt_lea
     for (unsigned slot = leaf->first; slot < leaf->end; slot++) {
         entry_t entry = table_entry(tree->ram, table, slot);
 
-        if (entry_is_present(entry) && entry_for_flags(entry, *flags) != entry)
-            table_change(tree->ram, table, slot, entry_for_flags(entry, *flags));
+        if (entry_is_present(entry) && entry_for_vma(vma, entry) != entry)
+            table_change(tree->ram, table, slot, entry_for_vma(vma, entry));
     }
     return 0;
 }
@@ -76,7 +91,7 @@ static int protect_part(struct mm *mm, struct vma *vma, va_t start, va_t end, ui
     if (error != 0)
         return error;
     mm_revoke(mm, start, end);
-    pt_walk(&mm->tree, start, end, &visitor, &flags);
+    pt_walk(&mm->tree, start, end, &visitor, vma);
     return 0;
 }
 
@@ -92,7 +107,7 @@ static int protect_range(struct mm *mm, va_t start, va_t end, uint32_t protectio
 
         error = protect_part(mm, vma, start, to, protection);
         if (error == 0 && fills) {
-            map_populate(mm, start, to);
+            (void)populate_locked(mm, start, to); /* as far as it can be had */
             error = to < end ? vma_reserve(mm, 2) : 0;
         }
         start = to;

@@ -10,8 +10,9 @@
  * A move to a fixed address of the same size takes along every mapping of the range, with the holes
  * between them; what is mapped where a hole comes to lie stays. Any other move is of one mapping.
  *
- * A move reserves everything for the whole range first. What Linux refuses only after it has unmapped
- * the target is refused here at the same point.
+ * A move reserves everything for the whole range first, so that a lack of memory changes nothing.
+ * What Linux refuses only after it has unmapped the target, such as what a limit forbids, is refused
+ * here at the same point.
  */
 #include "pager/remap.h"
 
@@ -69,6 +70,15 @@ static bool overlaps(const struct remap *remap)
     return remap->from + remap->old_bytes > remap->to && remap->to + remap->new_bytes > remap->from;
 }
 
+/*
+ * A move may cut what is at its target and what it comes from, so Linux wants some mappings to spare
+ * (vm.max_map_count): 3 for the move itself, 5 before the target is unmapped.
+ */
+static int check_spare_mappings(const struct mm *mm, uint32_t spare)
+{
+    return mm->index.count + spare >= mm->most_vmas ? -ENOMEM : 0;
+}
+
 static int check_new_address(const struct remap *remap)
 {
     if (remap->to > remap->mm->user_end - remap->new_bytes || remap->to % PAGE_BYTES != 0)
@@ -77,7 +87,7 @@ static int check_new_address(const struct remap *remap)
         return -EINVAL;
     if (keeps_source(remap) && remap->old_bytes != remap->new_bytes)
         return -EINVAL;
-    return overlaps(remap) ? -EINVAL : 0;
+    return overlaps(remap) ? -EINVAL : check_spare_mappings(remap->mm, 5);
 }
 
 static int check_request(const struct remap *remap)
@@ -108,7 +118,13 @@ static int check_mapping(const struct remap *remap)
         return 0;
     if (remap->old_bytes == 0 && vma_is_private(vma))
         return -EINVAL;
-    return kept_bytes(remap) > vma->end - remap->from ? -EFAULT : 0;
+    if (kept_bytes(remap) > vma->end - remap->from)
+        return -EFAULT;
+    if (remap->new_bytes <= remap->old_bytes)
+        return 0;
+    uint64_t more_pages = (remap->new_bytes - remap->old_bytes) >> PAGE_SHIFT;
+
+    return mm_may_expand(remap->mm, vma->flags, more_pages) ? 0 : -ENOMEM;
 }
 
 /* --- moves --- */
@@ -211,6 +227,16 @@ static void keep_source(struct mm *mm, const struct entry_move *part, const stru
     vma_leave_apart(source);
 }
 
+/* What Linux looks at last, when the target is free: a source that is kept is mapped twice. */
+static int check_move(const struct remap *remap, const struct entry_move *part)
+{
+    const struct vma *vma = vma_find(remap->mm, part->from);
+
+    if (keeps_source(remap) && !mm_may_expand(remap->mm, vma->flags, part->bytes >> PAGE_SHIFT))
+        return -ENOMEM;
+    return check_spare_mappings(remap->mm, 3);
+}
+
 /* One mapping, or a part of it, goes to where nothing is; it may become larger there. Reserved. */
 static void move_mapping(const struct remap *remap, const struct entry_move *part,
                          uint64_t new_bytes)
@@ -240,15 +266,23 @@ static void clear_target(const struct remap *remap, va_t to, uint64_t bytes)
         unmap_commit(remap->mm, to, to + bytes);
 }
 
-/* Each mapping by itself: what lies where a hole comes to lie is not unmapped. */
-static void move_many(const struct remap *remap)
+/*
+ * Each mapping by itself: what lies where a hole comes to lie is not unmapped, and those before one
+ * that a limit stops have moved.
+ */
+static int move_many(const struct remap *remap)
 {
     struct entry_move part;
 
     for (va_t va = remap->from; next_part(remap, va, &part); va = part.from + part.bytes) {
         clear_target(remap, part.to, part.bytes);
+        int error = check_move(remap, &part);
+
+        if (error != 0)
+            return error;
         move_mapping(remap, &part, part.bytes);
     }
+    return 0;
 }
 
 /*
@@ -266,8 +300,11 @@ static int move_one(const struct remap *remap)
         return -EINVAL;
     if (has_tail(remap))
         unmap_commit(remap->mm, remap->from + remap->new_bytes, remap->from + remap->old_bytes);
-    move_mapping(remap, &part, remap->new_bytes);
-    return 0;
+    int error = check_move(remap, &part);
+
+    if (error == 0)
+        move_mapping(remap, &part, remap->new_bytes);
+    return error;
 }
 
 static int move_reserved(const struct remap *remap)
@@ -276,10 +313,7 @@ static int move_reserved(const struct remap *remap)
 
     if (error != 0)
         return error;
-    if (!moves_many(remap))
-        return move_one(remap);
-    move_many(remap);
-    return 0;
+    return moves_many(remap) ? move_many(remap) : move_one(remap);
 }
 
 /* Where the kernel chooses: at the address wished for (0: none) if that is free. */

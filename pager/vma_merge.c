@@ -80,6 +80,7 @@ const struct merge_policy merge_alike = {
 const struct merge_policy merge_family = {
     .name = "family",
     .keeps_families = true,
+    .parts_heap = true,
     .joins = family_joins,
     .joins_both = family_joins_both,
 };

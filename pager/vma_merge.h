@@ -28,6 +28,7 @@ struct merge_range {
 struct merge_policy {
     const char *name;
     bool keeps_families;
+    bool parts_heap; /* a heap never joins what lies below its start */
     /* Can one VMA stand for the range and the neighbour, which touches it? */
     bool (*joins)(const struct merge_range *range, const struct vma *neighbour);
     /* Can one stand for both neighbours, each of which can stand for the range? */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The emulated backend: made, asked, ended. Its verbs are in emulated_*.c, its pictures in show_*.c.
+ * The emulated backend: made, asked, ended. Its verbs are in emulated_*.c, its pictures in
+ * show_*.c.
  *
  * An operation that is well costs no allocation and formats nothing: fuzzing lives on that.
  *
- * Limits: one operation reads at most 64M at once. An address space of the tiny geometry has its heap
- * at an eighth of it, for 16M lies beyond its end.
+ * Limits: one operation reads at most 64M at once. An address space of the tiny geometry has its
+ * heap at an eighth of it, for 16M lies beyond its end.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -310,7 +311,7 @@ static bool meets(struct backend *backend, const struct scenario_operation *need
         break;
     }
     snprintf(why, why_bytes, "it needs %s, which is not there", text);
-    return strcmp(text, "zero-page") == 0; /* which a real kernel may lack */
+    return strcmp(text, "zero-page") == 0 && !machine->no_zero_page;
 }
 
 static bool is_sound(struct backend *backend, char *why, size_t why_bytes)

@@ -2,12 +2,13 @@
 /*
  * Accesses: loads and stores of the task itself, in user mode, and the kernel's own to its memory.
  *
- * User code goes from low to high, a page at a time. Of each page it first touches the lowest byte of
- * the range alone, so that a bad access is told with the address of the first bad byte: a copying
- * function of the C library may well begin at the other end.
+ * User code goes from low to high, a page at a time. Of each page it first touches the lowest byte
+ * of the range alone, so that a bad access is told with the address of the first bad byte: a
+ * copying function of the C library may well begin at the other end.
  *
  * Entering user mode pushes a word on the emulated stack, which may fault. Those events are none of
- * the scenario's: they are noted apart, and neither `faults` nor the steps of the operation have them.
+ * the scenario's: they are noted apart, and neither `faults` nor the steps of the operation have
+ * them.
  */
 #include <errno.h>
 #include <string.h>

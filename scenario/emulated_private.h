@@ -114,7 +114,8 @@ void outcome_of_call(const struct emulated *emulated, const struct scenario_oper
 /* A slot's name for messages. */
 const char *emulated_task_name(const struct emulated *emulated, unsigned slot);
 
-/* Where an address of the operation's task is; else the outcome says that there is no such place. */
+/* Where an address of the operation's task is; else the outcome says that there is no such
+ * place. */
 bool emulated_place(struct emulated *emulated, const struct scenario_operation *operation,
                     const struct scenario_address *address, va_t *va,
                     struct scenario_outcome *outcome);

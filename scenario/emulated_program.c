@@ -4,9 +4,10 @@
  *
  * Without a name exec takes a very small program of our own: a page of text and a page of data, at
  * 64K where there is room and at the first page else; its heap is put where a first task has it. A
- * FILE of the scenario is never a program: memory files cannot be executed here, whatever they hold.
- * A "PATH" is a file of the host. If that is a program of a kind that the emulator does not load, such
- * as one that needs an interpreter, the outcome says that it cannot, for the real kernel could.
+ * FILE of the scenario is never a program: memory files cannot be executed here, whatever they
+ * hold. A "PATH" is a file of the host. If that is a program of a kind that the emulator does not
+ * load, such as one that needs an interpreter, the outcome says that it cannot, for the real kernel
+ * could.
  *
  * Limit: zeroed memory behind a host program's data counts as the scenario's own, since it is
  * anonymous like the rest.

@@ -2,8 +2,8 @@
 /*
  * What a task has mapped, and the numbers that only an emulator knows.
  *
- * The own part of an address space is left out everywhere: stack and program, and the tables of spans
- * in which there is nothing else. So numbers are those of what a scenario maps.
+ * The own part of an address space is left out everywhere: stack and program, and the tables of
+ * spans in which there is nothing else. So numbers are those of what a scenario maps.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -250,7 +250,7 @@ static bool range_agrees(struct fuzz_comparison *comparison, uint16_t task, va_t
 
     operation.task = task;
     while (start < end) {
-        uint64_t done;
+        uint64_t done = 0;
 
         operation.verb = VERB_KREAD;
         operation.address.offset_bytes = start;

@@ -20,9 +20,9 @@
 int host_backend_create(struct backend **backend, char *problem, size_t problem_bytes);
 
 /*
- * Does this kernel serve the first read of anonymous memory by its one page of zeros, as Linux does?
- * Some virtual machines are told not to: there such a read takes a page of its own, a write after it
- * no fault, and Rss has it. `needs zero-page` asks the same.
+ * Does this kernel serve the first read of anonymous memory by its one page of zeros, as Linux
+ * does? Some virtual machines are told not to: there such a read takes a page of its own, a write
+ * after it no fault, and Rss has it. `needs zero-page` asks the same.
  */
 bool host_backend_has_zero_page(struct backend *backend);
 

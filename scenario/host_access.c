@@ -201,7 +201,7 @@ NOT_INSTRUMENTED uint64_t host_access_make(const struct host_access *access)
 /* --- signals --- */
 
 /* Dies of the signal, leaving no core file. */
-static _Noreturn void die_of(int number)
+NOT_INSTRUMENTED static _Noreturn void die_of(int number)
 {
     sigset_t set;
 
@@ -214,8 +214,8 @@ static _Noreturn void die_of(int number)
     _exit(number);
 }
 
-/* What the program itself does wrong is a fault of ours, which the controller hears of as its end. */
-static void on_signal(int number, siginfo_t *info, void *context)
+/* What the program itself does wrong is a fault of ours; the other side hears of its end alone. */
+NOT_INSTRUMENTED static void on_signal(int number, siginfo_t *info, void *context)
 {
     struct host_reply reply = {
         .message = MESSAGE_REPLY,

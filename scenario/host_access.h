@@ -2,9 +2,9 @@
 /*
  * Loads and stores of a task on the real kernel, with the minor faults that they take.
  *
- * They go from low to high addresses, and each page is first touched at its lowest byte of the range
- * alone: so the first bad byte is what the signal tells. PEEK and POKE touch the first byte of the
- * range and of each page that begins in it.
+ * They go from low to high addresses, and each page is first touched at its lowest byte of the
+ * range alone: so the first bad byte is what the signal tells. PEEK and POKE touch the first byte
+ * of the range and of each page that begins in it.
  *
  * A task that makes a bad access says so on its socket, with the signal, and then dies of it.
  */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The host backend: made, asked, ended. host_layout.h has the addresses, host_serve.c the other side.
+ * The host backend: made, asked, ended. host_layout.h has the addresses, host_serve.c the other
+ * side.
  *
  * Known differences from an emulated machine that no scenario can make go away: how much memory may
  * be promised (vm.overcommit_memory), how many mappings a task may have (its program takes some of
- * vm.max_map_count), how far the topmost mapping can grow in place (1 MiB), and sizes in smaps, which
- * are whole kilobytes.
+ * vm.max_map_count), how far the topmost mapping can grow in place (1 MiB), and sizes in smaps,
+ * which are whole kilobytes.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +20,7 @@
 #include "scenario/host_maps.h"
 #include "scenario/host_process.h"
 
-enum { PATH_BYTES = 40, MOST_PATCH = 999 };
+enum { PATH_BYTES = 40, MOST_PART = 999 };
 
 /* --- performing --- */
 
@@ -68,6 +69,17 @@ static bool is_alive(struct backend *backend, uint16_t task)
                                           host_of(backend)->tasks[task].state == HOST_SUSPENDED);
 }
 
+/* Is the one there who is to do it? */
+static bool is_free(struct host_backend *host, uint16_t task, struct scenario_outcome *outcome)
+{
+    if (!is_alive(&host->backend, task))
+        host_unable(outcome, "%s is not there", host_task_name(host, task));
+    else if (host->tasks[task].state == HOST_SUSPENDED)
+        host_unable(outcome, "%s is suspended until its vfork child execs or ends",
+                    host_task_name(host, task));
+    return outcome->kind == OUTCOME_DONE;
+}
+
 static bool can_perform(struct host_backend *host, const struct scenario_operation *operation,
                         struct scenario_outcome *outcome)
 {
@@ -75,16 +87,9 @@ static bool can_perform(struct host_backend *host, const struct scenario_operati
         host_unable(outcome, "this is no operation");
     else if (operation->fail_after != 0)
         host_unable(outcome, "the real kernel cannot be told to run out of memory");
-    else if (!verb_descriptions[operation->verb].has_task)
-        return true;
-    else if (!is_alive(&host->backend, operation->task))
-        host_unable(outcome, "%s is not there", host_task_name(host, operation->task));
-    else if (host->tasks[operation->task].state == HOST_SUSPENDED)
-        host_unable(outcome, "%s is suspended until its vfork child execs or ends",
-                    host_task_name(host, operation->task));
-    else
-        return true;
-    return false;
+    else if (verb_descriptions[operation->verb].has_task)
+        return is_free(host, operation->task, outcome);
+    return outcome->kind == OUTCOME_DONE;
 }
 
 static void perform(struct backend *backend, const struct scenario_operation *operation,
@@ -246,16 +251,27 @@ static bool end(struct backend *backend, char *why, size_t why_bytes)
     return complete;
 }
 
+/* The next number of a version such as 6.18.44-name. */
+static uint32_t next_number(const char **text)
+{
+    char *after;
+    unsigned long number = strtoul(*text, &after, 10);
+
+    *text = *after == '.' ? after + 1 : "";
+    return number < MOST_PART ? (uint32_t)number : MOST_PART;
+}
+
 static uint32_t version_of_host(void)
 {
     struct utsname name;
-    unsigned major = 0;
-    unsigned minor = 0;
-    unsigned patch = 0;
 
-    if (uname(&name) != 0 || sscanf(name.release, "%u.%u.%u", &major, &minor, &patch) < 2)
+    if (uname(&name) != 0)
         return 0;
-    return major * 1000000 + minor * 1000 + (patch < MOST_PATCH ? patch : MOST_PATCH);
+    const char *text = name.release;
+    uint32_t major = next_number(&text);
+    uint32_t minor = next_number(&text);
+
+    return major * 1000000 + minor * 1000 + next_number(&text);
 }
 
 static int make_buffer(struct host_backend *host)

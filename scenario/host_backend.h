@@ -7,7 +7,7 @@
  *   suspended a task whose vfork child has neither executed a program nor ended; its answer to the
  *             vfork comes then
  *   ended     a process that is dead, its memory given back; its parent may wait for it
- *   broken    the backend does not know any more what its processes do: nothing is done from then on
+ *   broken    the backend no longer knows what its processes do: nothing is done from then on
  */
 #ifndef FORKLAB_SCENARIO_HOST_BACKEND_H
 #define FORKLAB_SCENARIO_HOST_BACKEND_H

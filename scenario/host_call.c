@@ -67,15 +67,13 @@ static void mincore_call(struct host_service *service, const struct host_request
 
 static void stripe(const struct host_request *request, struct host_reply *reply)
 {
-    uint64_t end = request->address + request->bytes;
-    uint64_t changed = 0;
+    uint64_t pages = request->bytes / CALL_PAGE_BYTES + (request->bytes % CALL_PAGE_BYTES != 0);
     long result = 0;
 
-    for (uint64_t at = request->address; at < end && result == 0; at += 2 * CALL_PAGE_BYTES) {
-        result = syscall(SYS_mprotect, at, CALL_PAGE_BYTES, request->protection);
-        changed += result == 0;
-    }
-    host_call_answer(reply, result != 0 ? result : (long)changed);
+    for (uint64_t page = 0; page < pages && result == 0; page += 2)
+        result = syscall(SYS_mprotect, request->address + page * CALL_PAGE_BYTES, CALL_PAGE_BYTES,
+                         request->protection);
+    host_call_answer(reply, result);
 }
 
 /* --- limits --- */
@@ -161,7 +159,7 @@ void host_call_pin(struct host_service *service, const struct host_request *requ
     if (ring < 0) {
         reply->kind = OUTCOME_UNABLE;
         snprintf(reply->why, sizeof(reply->why), "io_uring, which would pin the page: %s",
-                 strerror(errno));
+                 strerrordesc_np(errno));
         return;
     }
     long result = syscall(SYS_io_uring_register, ring, IORING_REGISTER_BUFFERS, &page, 1);

@@ -10,6 +10,10 @@
 
 #define HOST_UNLIMITED UINT64_MAX
 
+/* For functions that end on the stack of a vfork child: before a call that does not return, the
+ * address sanitizer would look for its stack, and map memory when it finds another. */
+#define HOST_ENDS_ANYWHERE __attribute__((no_sanitize("address")))
+
 /* What a process of ours knows. A vfork child has a copy of its parent's. */
 struct host_service {
     uint8_t *buffer;

@@ -3,10 +3,10 @@
  * Fills a process's address space but for the scenario's part, and moves its heap there;
  * host_layout.h says why.
  *
- * Below the part lies a page of shared memory, which merges with nothing that a scenario maps. Above
- * it lies a mapping that would grow downwards into the gap if it were not larger than a stack may
- * be: an access there is one to unmapped memory. A megabyte below the real stack stays free, too, and
- * the kernel gives it to nobody else.
+ * Below the part lies a page of shared memory, which merges with nothing that a scenario maps.
+ * Above it lies a mapping that would grow downwards into the gap if it were not larger than a stack
+ * may be: an access there is one to unmapped memory. A megabyte below the real stack stays free,
+ * too, and the kernel gives it to nobody else.
  */
 #include "scenario/host_layout.h"
 

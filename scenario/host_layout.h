@@ -3,12 +3,13 @@
  * Where the host backend's tasks have their memory.
  *
  * An emulated address X is the host address X + HOST_BIAS. HOST_MAP_TOP is where an emulated kernel
- * on the host MMU (windows of 32 GiB) begins to place mappings downwards; the line is its place here.
- * The host addresses [HOST_BIAS, HOST_END) are the scenario's. Everything else of a task's address
- * space is its program's, or filled with mappings that nobody can touch. The one right above the part
- * is of the kind that grows downwards, so that the kernel keeps a gap below it, the one between the
- * line and the end. So it has no choice but to place each new mapping below the line; what lies above
- * it is unmapped, as it is below an emulated stack. The heap is told to begin at SCENARIO_HEAP_START.
+ * on the host MMU (windows of 32 GiB) begins to place mappings downwards; the line is its place
+ * here. The host addresses [HOST_BIAS, HOST_END) are the scenario's. Everything else of a task's
+ * address space is its program's, or filled with mappings that nobody can touch. The one right
+ * above the part is of the kind that grows downwards, so that the kernel keeps a gap below it, the
+ * one between the line and the end. So it has no choice but to place each new mapping below the
+ * line; what lies above it is unmapped, as it is below an emulated stack. The heap is told to begin
+ * at SCENARIO_HEAP_START.
  *
  * Addresses of the kernel's half and those that are not canonical are the same in both. What lies
  * between the end and 2^47 has no counterpart.

@@ -16,25 +16,54 @@
 
 #include "scenario/host_layout.h"
 
-enum { PATH_COLUMN = 73 };
+enum { PATH_COLUMN = 73, RIGHTS_BYTES = 4, DEVICE_BYTES = 16, HEX = 16 };
 
 struct line {
     uint64_t start;
     uint64_t end;
-    char rights[5];
+    char rights[RIGHTS_BYTES + 1];
     uint64_t offset_bytes;
-    char device[16];
+    char device[DEVICE_BYTES];
     uint64_t inode;
-    int path; /* where it begins in the text; at the end if there is none */
+    const char *path; /* in the text, with its newline; there may be none */
 };
+
+/* A number, and the character after it. */
+static bool take_number(const char **text, int base, char after, uint64_t *number)
+{
+    char *end;
+
+    *number = strtoull(*text, &end, base);
+    if (end == *text || *end != after)
+        return false;
+    *text = end + 1;
+    return true;
+}
+
+/* A word and the space after it. */
+static bool take_word(const char **text, char *word, size_t word_bytes)
+{
+    size_t length = strcspn(*text, " ");
+
+    if (length == 0 || length >= word_bytes || (*text)[length] != ' ')
+        return false;
+    memcpy(word, *text, length);
+    word[length] = '\0';
+    *text += length + 1;
+    return true;
+}
 
 static bool parse_line(const char *text, struct line *line)
 {
-    line->path = 0;
-    return sscanf(text, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %15s %" SCNu64 " %n", &line->start,
-                  &line->end, line->rights, &line->offset_bytes, line->device, &line->inode,
-                  &line->path) == 6 &&
-           strlen(line->rights) == 4 && line->path > 0;
+    bool parsed = take_number(&text, HEX, '-', &line->start) &&
+                  take_number(&text, HEX, ' ', &line->end) &&
+                  take_word(&text, line->rights, sizeof(line->rights)) &&
+                  take_number(&text, HEX, ' ', &line->offset_bytes) &&
+                  take_word(&text, line->device, sizeof(line->device)) &&
+                  take_number(&text, 10, ' ', &line->inode);
+
+    line->path = text + strspn(text, " ");
+    return parsed && strlen(line->rights) == RIGHTS_BYTES;
 }
 
 static bool is_mapping(const char *text)
@@ -126,15 +155,15 @@ int host_maps_read(FILE *text, bool with_usage, struct scenario_snapshot *snapsh
     return error == 0 && ferror(text) ? -EIO : error;
 }
 
-static void print_mapping(const struct line *line, const char *path, FILE *stream)
+static void print_mapping(const struct line *line, FILE *stream)
 {
     int length =
         fprintf(stream, "%08" PRIx64 "-%08" PRIx64 " %s %08" PRIx64 " %s %" PRIu64 " ", line->start,
                 line->end, line->rights, line->offset_bytes, line->device, line->inode);
 
-    if (*path != '\n' && *path != '\0' && length < PATH_COLUMN)
+    if (*line->path != '\n' && length < PATH_COLUMN)
         fprintf(stream, "%*s", PATH_COLUMN - length, "");
-    fprintf(stream, "%s%s", path, strchr(path, '\n') == NULL ? "\n" : "");
+    fputs(line->path, stream);
 }
 
 int host_maps_print(FILE *text, FILE *stream)
@@ -158,7 +187,7 @@ int host_maps_print(FILE *text, FILE *stream)
         }
         is_inside = rebase(&mapping);
         if (is_inside)
-            print_mapping(&mapping, line + mapping.path, stream);
+            print_mapping(&mapping, stream);
     }
     free(line);
     return error == 0 && ferror(text) ? -EIO : error;

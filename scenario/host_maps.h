@@ -10,8 +10,8 @@
 
 #include "scenario/backend.h"
 
-/* Adds the mappings of the text, which is that of smaps if usage is wanted: 0; -ENOMEM; -EIO when it
- * does not look as it should. The snapshot is the caller's to free in any case. */
+/* Adds the mappings of the text, which is that of smaps if usage is wanted: 0; -ENOMEM; -EIO when
+ * it does not look as it should. The snapshot is the caller's to free in any case. */
 int host_maps_read(FILE *text, bool with_usage, struct scenario_snapshot *snapshot);
 
 /* Prints those lines of the text, rebased: 0; -EIO. */

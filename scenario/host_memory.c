@@ -3,9 +3,11 @@
  * Memory operations of the host backend: addresses are translated, arguments that would destroy the
  * program which serves are refused, and the rest goes to the real kernel as it is.
  *
- * A range may end where the scenario's part does (host_layout.h), or be such that the kernel rejects
- * it before it looks at what is mapped: begin in its half, wrap around, or, for some calls, end there.
+ * A range may end where the scenario's part does (host_layout.h), or be such that the kernel
+ * rejects it before it looks at what is mapped: begin in its half, wrap around, or, for some calls,
+ * end there.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "scenario/emulated.h"
@@ -104,40 +106,66 @@ static bool place_operands(struct host_backend *host, const struct scenario_oper
 
 /* --- refusals --- */
 
-/* Is the range the scenario's, or one that is refused before it does harm? */
-static bool is_harmless(uint64_t start, uint64_t bytes, bool is_checked_first)
+/* The end of a range of pages as the kernel computes it: if the size wraps, it is the start; if the
+ * sum does, it lies below. */
+static uint64_t end_of(uint64_t start, uint64_t bytes)
 {
-    uint64_t first = start - start % MEMORY_PAGE_BYTES;
+    uint64_t offset = start % MEMORY_PAGE_BYTES;
 
-    if (start >= HOST_USER_TOP || bytes > UINT64_MAX - 2 * MEMORY_PAGE_BYTES ||
-        bytes + 2 * MEMORY_PAGE_BYTES > UINT64_MAX - first)
-        return true;
-    uint64_t end = start + bytes + (MEMORY_PAGE_BYTES - 1);
+    return start - offset + round_up(bytes + offset, MEMORY_PAGE_BYTES);
+}
 
-    end -= end % MEMORY_PAGE_BYTES;
-    return end <= HOST_END || (is_checked_first && end > HOST_USER_TOP);
+/* Is the range the scenario's, or one that is refused before anything is looked at? */
+static bool is_harmless(uint64_t start, uint64_t bytes)
+{
+    uint64_t end = end_of(start, bytes);
+
+    return start >= HOST_USER_TOP || end < start || end <= HOST_END || end > HOST_USER_TOP;
 }
 
 static bool is_harmless_call(const struct host_request *request)
 {
-    uint64_t address = request->address;
-
     switch (request->verb) {
     case VERB_MMAP:
-        return !is_fixed(request) || is_harmless(address, request->bytes, true);
-    case VERB_MUNMAP:
-    case VERB_MINCORE:
-        return is_harmless(address, request->bytes, true);
+        return !is_fixed(request) || is_harmless(request->address, request->bytes);
     case VERB_MREMAP:
-        return is_harmless(address, request->bytes, false) &&
+        return is_harmless(request->address, request->bytes) &&
                ((request->flags & ABI_MREMAP_FIXED) == 0 ||
-                is_harmless(request->target, request->new_bytes, true));
-    case VERB_BRK:
-    case VERB_LIMIT:
-        return true;
+                is_harmless(request->target, request->new_bytes));
+    case VERB_MUNMAP:
+        return is_harmless(request->address, request->bytes);
     default:
-        return is_harmless(address, request->bytes, false);
+        return true;
     }
+}
+
+/*
+ * Calls on what is mapped in a range that reaches beyond the scenario's part get no further than
+ * its end: true if they were to. What lies behind is unmapped to the scenario, so that the answer
+ * is ENOMEM, as the kernel gives it by itself for the gap before the end.
+ */
+static bool clip(struct host_request *request)
+{
+    uint64_t first = request->address - request->address % MEMORY_PAGE_BYTES;
+    bool wraps = end_of(request->address, request->bytes) <= first;
+
+    switch (request->verb) {
+    case VERB_MPROTECT:
+    case VERB_MADVISE:
+    case VERB_MLOCK:
+    case VERB_MUNLOCK:
+    case VERB_MSYNC:
+    case VERB_MINCORE:
+    case VERB_STRIPE:
+        break;
+    default:
+        return false;
+    }
+    if (request->address >= HOST_END || request->bytes <= HOST_END - request->address ||
+        (wraps && request->verb != VERB_STRIPE))
+        return false;
+    request->bytes = HOST_END - request->address;
+    return true;
 }
 
 static bool is_possible(const struct host_request *request, struct scenario_outcome *outcome)
@@ -190,10 +218,15 @@ void host_memory_call(struct host_backend *host, const struct scenario_operation
     struct host_reply reply;
     int file = operation->verb == VERB_MMAP ? host_descriptor(host, operation->file) : -1;
 
-    if (!place_operands(host, operation, &request, outcome) || !is_possible(&request, outcome) ||
-        !host_ask_task(host, operation->task, &request, file, &reply))
+    if (!place_operands(host, operation, &request, outcome) || !is_possible(&request, outcome))
+        return;
+    bool is_clipped = clip(&request);
+
+    if (!host_ask_task(host, operation->task, &request, file, &reply))
         return;
     host_outcome_of_reply(host, &reply, outcome);
+    if (is_clipped && (reply.kind == OUTCOME_DONE || reply.kind == OUTCOME_DATA))
+        host_error(outcome, ENOMEM);
     if (reply.kind == OUTCOME_DONE &&
         (operation->verb == VERB_MMAP || operation->verb == VERB_MREMAP ||
          operation->verb == VERB_BRK))

@@ -15,7 +15,6 @@ void host_done(struct scenario_outcome *outcome, uint64_t value)
 void host_data(const struct host_backend *host, struct scenario_outcome *outcome, uint64_t bytes)
 {
     outcome->kind = OUTCOME_DATA;
-    outcome->value = bytes;
     outcome->data = host->buffer;
     outcome->data_bytes = (size_t)bytes;
 }

@@ -2,10 +2,10 @@
 /*
  * Pins of the host backend: buffers registered with io_uring, one ring a pin.
  *
- * The task makes the ring and registers the page; then the controlling side takes the ring over by a
- * descriptor of its own, and the task closes its. So the task has no mapping of it, the pin outlives
- * the task, and the transfers, from and to the shared buffer, are made by who holds it. io_uring pins
- * every page for writing: what is mapped for reading alone cannot be pinned here.
+ * The task makes the ring and registers the page; then the controlling side takes the ring over by
+ * a descriptor of its own, and the task closes its. So the task has no mapping of it, the pin
+ * outlives the task, and the transfers, from and to the shared buffer, are made by who holds it.
+ * io_uring pins every page for writing: what is mapped for reading alone cannot be pinned here.
  */
 #include <errno.h>
 #include <linux/io_uring.h>
@@ -218,5 +218,5 @@ void host_pin_write(struct host_backend *host, const struct scenario_operation *
 {
     if (host_put_data(host, &operation->data, outcome) &&
         is_transferred(host, operation, IORING_OP_READ_FIXED, operation->data.bytes, outcome))
-        host_done(outcome, operation->data.bytes);
+        host_done(outcome, 0);
 }

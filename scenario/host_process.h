@@ -17,8 +17,8 @@ int host_start_helper(struct host_backend *host, char *problem, size_t problem_b
 /* The same file under a high number, closed when a program is executed; -1 when there is none. */
 int host_descriptor_raise(int file);
 
-/* One packet to or from a process: false when it failed, and then the backend is broken. `file` goes
- * with it, or -1; or is received, NULL: nothing is expected. */
+/* One packet to or from a process: false when it failed, and then the backend is broken. `file`
+ * goes with it, or -1; or is received, NULL: nothing is expected. */
 bool host_send_to(struct host_backend *host, const struct host_process *process,
                   const struct host_request *request, int file);
 bool host_receive_from(struct host_backend *host, const struct host_process *process,

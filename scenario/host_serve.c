@@ -2,10 +2,10 @@
 /*
  * A process of the host backend: waits on its socket for an operation, performs it, answers.
  *
- * The helper is the first of them and the parent of first tasks; it also reaps what loses its parent.
- * A child gets a socket of its own, whose other end the parent hands over before it forks, since a
- * vfork parent stands still until the child has its own program or ends. Such a child runs on a
- * stack of its own, or it would spoil its parent's frames.
+ * The helper is the first of them and the parent of first tasks; it also reaps what loses its
+ * parent. A child gets a socket of its own, whose other end the parent hands over before it forks,
+ * since a vfork parent stands still until the child has its own program or ends. Such a child runs
+ * on a stack of its own, or it would spoil its parent's frames.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@ enum {
     REAP_STEPS = 5000,
 };
 
-static void send_reply(const struct host_reply *reply, int file)
+HOST_ENDS_ANYWHERE static void send_reply(const struct host_reply *reply, int file)
 {
     if (!host_send(HOST_SOCKET, reply, sizeof(*reply), file))
         _exit(0);
@@ -91,7 +91,7 @@ struct vfork_start {
     int socket;
 };
 
-static int run_vfork_child(void *argument)
+HOST_ENDS_ANYWHERE static int run_vfork_child(void *argument)
 {
     const struct vfork_start *start = argument;
     struct host_service service = *start->service;
@@ -216,8 +216,9 @@ static void make_access(const struct host_service *service, const struct host_re
 }
 
 /* False where there is nothing to answer. */
-static bool obey(struct host_service *service, const struct host_request *request, int file,
-                 struct host_reply *reply)
+HOST_ENDS_ANYWHERE static bool obey(struct host_service *service,
+                                    const struct host_request *request, int file,
+                                    struct host_reply *reply)
 {
     switch (request->verb) {
     case VERB_READ:
@@ -256,7 +257,7 @@ static bool obey(struct host_service *service, const struct host_request *reques
     }
 }
 
-void host_serve(struct host_service *service)
+HOST_ENDS_ANYWHERE void host_serve(struct host_service *service)
 {
     for (;;) {
         struct host_request request;

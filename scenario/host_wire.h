@@ -14,7 +14,7 @@
 
 #include "scenario/backend.h"
 
-/* The program's arguments when it serves: this, HOST_ROLE_*, and two limits (struct host_limits). */
+/* The program's arguments when it serves: this, HOST_ROLE_*, and its limits by enum limit. */
 #define HOST_ARGUMENT "--serve-host-backend"
 #define HOST_ROLE_HELPER "helper"
 #define HOST_ROLE_TASK "task"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The runner. An expectation that does not hold is told with its place, and the run goes on where it
- * can: what follows may fail for no other reason, and says so line by line.
+ * The runner. An expectation that does not hold is told with its place, and the run goes on where
+ * it can: what follows may fail for no other reason, and says so line by line.
  *
  * The run ends early when the scenario says that it cannot run here, when the real kernel cannot be
  * made to do what an operation asks for (nothing after it could be judged), when an invariant does

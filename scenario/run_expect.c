@@ -2,8 +2,9 @@
 /*
  * Quantities: what `expect` asks for, beside what there is.
  *
- * Those of smaps are sums over the VMAs that meet the range, whole VMAs, as smaps has nothing finer;
- * the text of `expect maps` is of the range alone, where neighbours with the same rights are one.
+ * Those of smaps are sums over the VMAs that meet the range, whole VMAs, as smaps has nothing
+ * finer; the text of `expect maps` is of the range alone, where neighbours with the same rights are
+ * one.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What students read: states of an emulated machine as text, a file a kind (show_*.c). All are called
- * with the machine's lock held; a task that is asked about is alive.
+ * What students read: states of an emulated machine as text, a file a kind (show_*.c). All are
+ * called with the machine's lock held; a task that is asked about is alive.
  */
 #ifndef FORKLAB_SCENARIO_SHOW_H
 #define FORKLAB_SCENARIO_SHOW_H

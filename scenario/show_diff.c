@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the last operation changed, by kind: VMAs, leaf tables, entries, frames. A line begins with
- * the task that has the thing. "+" is new, "-" is gone; everything else is written "before -> after".
+ * the task that has the thing. "+" is new, "-" is gone; everything else is written "before ->
+ * after".
  *
- * Entries, and frames, in a row that changed alike make one line. A shared table's entries are those of each task
- * that has it, and are written for each.
+ * Entries, and frames, in a row that changed alike make one line. A shared table's entries are
+ * those of each task that has it, and are written for each.
  */
 #include <inttypes.h>
 #include <stdlib.h>

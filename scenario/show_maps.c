@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * maps and smaps, in the format of proc(5) down to the blanks, so that tools for the real files read
- * them. Of smaps only what the emulator knows; fields of huge pages, KSM and swap space beyond "Swap"
- * are left out.
+ * maps and smaps, in the format of proc(5) down to the blanks, so that tools for the real files
+ * read them. Of smaps only what the emulator knows; fields of huge pages, KSM and swap space beyond
+ * "Swap" are left out.
  */
 #include <inttypes.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The tree of a task's page tables: a table a line, indented by level, with the addresses that it
- * covers; of a leaf table how many entries it has and who has it; below it its entries, a run of like
- * ones a line (pt/format.h says how they are written).
+ * covers; of a leaf table how many entries it has and who has it; below it its entries, a run of
+ * like ones a line (pt/format.h says how they are written).
  */
 #include "pt/format.h"
 #include "scenario/show.h"

@@ -129,6 +129,7 @@ void writer_answers(const struct writer *writer, const struct scenario_operation
 
 static void write_outcome_bits(const struct writer *writer, const struct scenario_outcome *outcome)
 {
+    putc(' ', writer->stream);
     for (size_t i = 0; i < outcome->data_bytes; i++)
         putc(outcome->data[i] != 0 ? '1' : '0', writer->stream);
 }

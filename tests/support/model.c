@@ -66,7 +66,8 @@ void space_begin(struct model_space *space, const struct mm *mm)
                                   .heap_end = mm->heap_end,
                                   .stack_pointer = mm->stack_pointer,
                                   .stack_limit_bytes = mm->stack_limit_bytes,
-                                  .stack_gap_bytes = mm->stack_gap_bytes};
+                                  .stack_gap_bytes = mm->stack_gap_bytes,
+                                  .keeps_gaps = mm->machine->kernel->free_space == FREE_SPACE_DOWN};
 }
 
 void space_copy(struct model_space *space, const struct model_space *from)
@@ -121,18 +122,30 @@ bool space_any_in(const struct model_space *space, va_t start, va_t end)
     return position < space->count && space->pages[position].number < end >> PAGE_SHIFT;
 }
 
+va_t space_free_below(const struct model_space *space, size_t position)
+{
+    const struct model_page *page = &space->pages[position];
+    va_t start = page->number << PAGE_SHIFT;
+
+    if (!space->keeps_gaps || !(page->flags & VMA_GROWS_DOWN))
+        return start;
+    return start > space->stack_gap_bytes ? start - space->stack_gap_bytes : 0;
+}
+
 bool space_has_gap(const struct model_space *space, uint64_t bytes)
 {
     va_t from = space->map_base;
+    va_t top = space->map_top;
+    size_t i = space_position(space, from);
 
-    for (size_t i = space_position(space, from); i < space->count; i++) {
-        va_t page = space->pages[i].number << PAGE_SHIFT;
-
-        if (page >= space->map_top || page >= from + bytes)
-            break;
-        from = page + PAGE_BYTES;
+    for (; i < space->count && space->pages[i].number << PAGE_SHIFT < top; i++) {
+        if (space_free_below(space, i) >= from + bytes)
+            return true;
+        from = (space->pages[i].number + 1) << PAGE_SHIFT;
     }
-    return from <= space->map_top && space->map_top - from >= bytes;
+    if (i < space->count)
+        top = min_u64(top, space_free_below(space, i));
+    return from <= top && top - from >= bytes;
 }
 
 /* Room for `more` pages at a position. */
@@ -194,7 +207,7 @@ int space_protect(struct model_space *space, va_t start, uint64_t bytes, uint32_
 
 /* --- accesses --- */
 
-/* Where the mapping that the page belongs to ends: as far as one VMA can stand for it. */
+/* Where the mapping that the page belongs to ends. */
 static va_t mapping_end(const struct model_space *space, size_t position)
 {
     const struct model_page *page = &space->pages[position];
@@ -202,13 +215,19 @@ static va_t mapping_end(const struct model_space *space, size_t position)
     while (position + 1 < space->count) {
         const struct model_page *next = &space->pages[++position];
 
-        if (next->number != page->number + 1 || next->flags != page->flags ||
-            next->object != page->object ||
-            (page->object != NULL && next->object_page != page->object_page + 1))
+        if (next->number != page->number + 1 || next->begins)
             break;
         page = next;
     }
     return (page->number + 1) << PAGE_SHIFT;
+}
+
+/* Does the page below keep one that grows at a distance? */
+static bool is_guarded(const struct model_space *space, const struct model_page *below, va_t page)
+{
+    if ((below->flags & VMA_GROWS_DOWN) || (below->flags & VMA_PROTECTION) == 0)
+        return false;
+    return page - ((below->number + 1) << PAGE_SHIFT) < space->stack_gap_bytes;
 }
 
 /* Grows the mapping above the page down to it, if it is one that grows. */
@@ -217,19 +236,16 @@ static bool grow_down(struct model_space *space, va_t va, size_t position)
     va_t page = page_of(va);
 
     if (position == space->count || !(space->pages[position].flags & VMA_GROWS_DOWN) ||
-        mapping_end(space, position) - page > space->stack_limit_bytes ||
-        page < space->stack_gap_bytes)
+        mapping_end(space, position) - page > space->stack_limit_bytes)
         return false;
-    if (position > 0) {
-        va_t below_end = (space->pages[position - 1].number + 1) << PAGE_SHIFT;
-
-        if (below_end > page - space->stack_gap_bytes)
-            return false;
-    }
+    if (position > 0 && is_guarded(space, &space->pages[position - 1], page))
+        return false;
     struct model_backing backing = {.flags = space->pages[position].flags};
     uint64_t bytes = (space->pages[position].number << PAGE_SHIFT) - page;
 
+    space->pages[position].begins = false;
     space_map(space, page, bytes, &backing);
+    space_page(space, page)->begins = true;
     return true;
 }
 

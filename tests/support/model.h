@@ -9,8 +9,8 @@
  *   block    4 KiB that are one page's alone. fork gives the child a block of its own at once, so
  *            nothing is ever shared here but with a pin: what a pin sees is what its owner sees
  *
- * There are no tables, no sharing, no laziness. Sizes of VMAs, where growth of a stack asks for
- * them, are found from the pages.
+ * There are no tables, no sharing, no laziness. Where VMAs begin, which growth of a stack asks for, is
+ * taken over from the real ones after each comparison.
  */
 #ifndef FORKLAB_TESTS_MODEL_H
 #define FORKLAB_TESTS_MODEL_H
@@ -41,6 +41,8 @@ struct model_page {
     uint32_t flags;
     struct model_object *object; /* NULL: zeros */
     uint64_t object_page;
+    bool
+        begins; /* a mapping begins here: told by the real one, for only it knows what was merged */
     struct model_block *own; /* NULL: what backs it shows */
 };
 
@@ -56,6 +58,7 @@ struct model_space {
     va_t stack_pointer;
     uint64_t stack_limit_bytes;
     uint64_t stack_gap_bytes;
+    bool keeps_gaps; /* new mappings stay away from those that grow down */
 };
 
 /* What is mapped at a range. */
@@ -84,6 +87,9 @@ size_t space_position(const struct model_space *space, va_t va);
 
 bool space_any_in(const struct model_space *space, va_t start, va_t end);
 bool space_has_gap(const struct model_space *space, uint64_t bytes);
+
+/* Up to where space below the page at a position is free for others. */
+va_t space_free_below(const struct model_space *space, size_t position);
 
 /* May the page be reached so? FAULT_PERMITTED, the stack having grown where it must; or why not. */
 enum event space_resolve(struct model_space *space, va_t va, bool write);
@@ -114,6 +120,9 @@ void model_object_free(struct model_object *object);
  */
 bool space_agrees_with_mappings(const struct model_space *space, struct mm *mm, char *why,
                                 size_t why_bytes);
+/* Notes where the real one's VMAs begin; their mappings agree. */
+void space_note_beginnings(struct model_space *space, struct mm *mm);
+
 bool space_agrees_with_contents(const struct model_space *space, struct mm *mm, char *why,
                                 size_t why_bytes);
 bool object_agrees(const struct model_object *object, const struct ram *ram, char *why,

@@ -46,6 +46,15 @@ bool space_agrees_with_mappings(const struct model_space *space, struct mm *mm, 
                             (unsigned long long)space->pages[position].number << PAGE_SHIFT);
 }
 
+void space_note_beginnings(struct model_space *space, struct mm *mm)
+{
+    for (size_t i = 0; i < space->count; i++) {
+        va_t va = space->pages[i].number << PAGE_SHIFT;
+
+        space->pages[i].begins = vma_find(mm, va)->start == va;
+    }
+}
+
 /* --- contents --- */
 
 static unsigned first_difference(const uint8_t *one, const uint8_t *other)

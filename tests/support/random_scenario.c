@@ -13,6 +13,7 @@
 
 #include "pager/kernel.h"
 #include "pt/event.h"
+#include "pt/geometry.h"
 #include "pt/random.h"
 #include "scenario/form.h"
 #include "tests/support/random_maker.h"
@@ -27,7 +28,6 @@ bool maker_chance(struct maker *maker, unsigned percent)
     return maker_below(maker, 100) < percent;
 }
 
-/* Small numbers, whole pages, and anything. */
 uint64_t maker_any_number(struct maker *maker)
 {
     switch (maker_below(maker, 4)) {
@@ -213,34 +213,48 @@ void maker_give_answers(struct maker *maker, struct scenario_operation *operatio
     operation->answer_count = operation->answers == NULL ? 0 : count;
 }
 
-static void make_needs(struct maker *maker, struct scenario_operation *operation)
+/* The one answer of a statement that needs a kernel or a version. */
+static void make_needed(struct maker *maker, struct scenario_operation *operation,
+                        enum selector_kind kind)
 {
-    static const char *const names[] = {"x86-64", "i386", "tiny"};
+    struct scenario_selector selector;
 
-    operation->need = (enum scenario_need)maker_below(maker, NEED_FEATURE + 1);
-    if (operation->need == NEED_GEOMETRY)
-        operation->text = names[maker_below(maker, 3)];
-    if (operation->need == NEED_FEATURE) {
-        operation->text = feature_words[maker_below(maker, 5)];
-        if (maker_chance(maker, 50))
-            maker_any_bytes(maker, &operation->data);
-    }
-    if (operation->need != NEED_LINUX_FROM && operation->need != NEED_LINUX_BEFORE &&
-        operation->need != NEED_KERNEL)
-        return;
+    do {
+        selector = maker_any_selector(maker);
+    } while (selector.kind != kind);
     maker_give_answers(maker, operation, 1);
     if (operation->answers == NULL)
         return;
-    operation->answers->kind = ANSWER_ANY;
-    operation->answers->selector_count = 1;
-    struct scenario_selector *selector = operation->answers->selectors;
+    operation->answers[0].kind = ANSWER_ANY;
+    operation->answers[0].selector_count = 1;
+    operation->answers[0].selectors[0] = selector;
+    operation->value = selector.version;
+}
 
-    do {
-        *selector = maker_any_selector(maker);
-    } while (selector->kind != (operation->need == NEED_KERNEL       ? SELECT_KERNEL
-                                : operation->need == NEED_LINUX_FROM ? SELECT_LINUX_FROM
-                                                                     : SELECT_LINUX_BEFORE));
-    operation->value = selector->version;
+static void make_needs(struct maker *maker, struct scenario_operation *operation)
+{
+    operation->need = (enum scenario_need)maker_below(maker, NEED_FEATURE + 1);
+    switch (operation->need) {
+    case NEED_LINUX_FROM:
+        make_needed(maker, operation, SELECT_LINUX_FROM);
+        break;
+    case NEED_LINUX_BEFORE:
+        make_needed(maker, operation, SELECT_LINUX_BEFORE);
+        break;
+    case NEED_KERNEL:
+        make_needed(maker, operation, SELECT_KERNEL);
+        break;
+    case NEED_GEOMETRY:
+        operation->text = geometries[maker_below(maker, 3)]->name;
+        break;
+    case NEED_FEATURE:
+        operation->text = feature_words[maker_below(maker, 5)];
+        if (maker_chance(maker, 50))
+            maker_any_bytes(maker, &operation->data);
+        break;
+    default:
+        break;
+    }
 }
 
 static void make_name(struct maker *maker, enum argument argument,

@@ -64,6 +64,7 @@ struct remap_case {
     struct case_mapping mappings[CASE_MAPPINGS];
     struct case_call calls[CASE_CALLS];
     const char *picture;
+    const char *picture_alike; /* where merging asks for likeness alone; NULL: the same */
 };
 
 extern const struct remap_case remap_cases[];

@@ -122,6 +122,13 @@ void trap_check(struct trap *trap)
         fail_msg("%s: %s", trap->where, why);
 }
 
+void trap_result(struct trap *trap, int result, int expected)
+{
+    if (result != expected)
+        fail_msg("%s: the call says %d, not %d", trap->where, result, expected);
+    trap_check(trap);
+}
+
 /* A result that must be 0, and then the invariants. */
 static void done(struct trap *trap, const char *what, int error)
 {
@@ -336,17 +343,21 @@ struct user_access {
     enum access access;
     uint8_t value;
     uint64_t recorded; /* events before it */
+    uint64_t faults;   /* that it took */
 };
 
 static void make_access(struct forklab_user *user, void *argument)
 {
     struct user_access *made = argument;
+    const struct event_log *events = &made->machine->events;
+    uint64_t faults = events->counts[EVENT_FAULT];
 
-    made->recorded = made->machine->events.recorded;
+    made->recorded = events->recorded;
     if (made->access == ACCESS_WRITE)
         forklab_store8(user, made->va, made->value);
     else
         made->value = forklab_load8(user, made->va);
+    made->faults = events->counts[EVENT_FAULT] - faults;
 }
 
 static int run_access(struct trap *trap, struct task *task, struct user_access *made)
@@ -371,6 +382,14 @@ char trap_read(struct trap *trap, struct task *task, va_t va)
 
     done(trap, "a load", run_access(trap, task, &made));
     return (char)made.value;
+}
+
+uint64_t trap_faults(struct trap *trap, struct task *task, va_t va, enum access access)
+{
+    struct user_access made = {.va = va, .access = access, .value = 'f'};
+
+    done(trap, "an access", run_access(trap, task, &made));
+    return made.faults;
 }
 
 void trap_dies(struct trap *trap, struct task *task, va_t va, enum access access, enum event cause)

@@ -87,6 +87,12 @@ void trap_close(struct trap *trap);
 /* Every invariant of the machine holds. */
 void trap_check(struct trap *trap);
 
+/* A call's result is the expected one, and then every invariant holds. */
+void trap_result(struct trap *trap, int result, int expected);
+
+/* The faults that the machine counts for one load or store in user mode, which must succeed. */
+uint64_t trap_faults(struct trap *trap, struct task *task, va_t va, enum access access);
+
 /* Tasks. A task that was killed must be reaped with trap_reap() at once. */
 struct task *trap_first(struct trap *trap);
 struct task *trap_fork(struct trap *trap, struct task *parent, char name);

@@ -264,9 +264,12 @@ static bool mappings_agree(struct trial *trial, const struct trial_task *task)
 {
     char reason[WORLD_WHY_BYTES - 32];
 
-    if (task == NULL || task->state != TRIAL_ALIVE ||
-        space_agrees_with_mappings(&task->space, task->real->mm, reason, sizeof(reason)))
+    if (task == NULL || task->state != TRIAL_ALIVE)
         return true;
+    if (space_agrees_with_mappings(&task->space, task->real->mm, reason, sizeof(reason))) {
+        space_note_beginnings(&trial->tasks[task - trial->tasks].space, task->real->mm);
+        return true;
+    }
     return trial_differs(trial, "T%d: %s", (int)(task - trial->tasks), reason);
 }
 

@@ -41,26 +41,54 @@ static va_t end_of(const struct trial_call *call)
     return call->va + round_up(call->operation->bytes, PAGE_BYTES);
 }
 
-static int map_error(const struct trial_call *call, const struct model_object *object)
+static bool is_placed(const struct trial_call *call)
+{
+    return (call->operation->flags & (MAP_REQUEST_FIXED | MAP_REQUEST_NOREPLACE)) != 0;
+}
+
+/* What is wrong with the size or the place. */
+static int place_error(const struct trial_call *call)
 {
     const struct operation *operation = call->operation;
     const struct model_space *space = &call->task->space;
-    bool placed = (operation->flags & (MAP_REQUEST_FIXED | MAP_REQUEST_NOREPLACE)) != 0;
-    bool shared = (operation->flags & MAP_REQUEST_SHARED) != 0;
     uint64_t bytes = round_up(operation->bytes, PAGE_BYTES);
 
-    if (bytes == 0 || (placed && call->va % PAGE_BYTES != 0) ||
-        operation->offset_bytes % PAGE_BYTES != 0)
+    if (bytes == 0 || operation->offset_bytes % PAGE_BYTES != 0)
         return -EINVAL;
-    if ((operation->flags & MAP_REQUEST_GROWSDOWN) && (shared || object != NULL))
-        return -EINVAL;
-    if (bytes > space->user_end || (placed && call->va > space->user_end - bytes))
+    if (bytes > space->user_end || (is_placed(call) && call->va > space->user_end - bytes))
         return -ENOMEM;
-    if (object != NULL && object->read_only && shared && (operation->protection & VMA_WRITE))
-        return -EACCES;
+    if (!is_placed(call)) /* a hint may be good where no gap is large enough */
+        return call->result == -ENOMEM && !space_has_gap(space, bytes) ? -ENOMEM : 0;
+    if (call->va % PAGE_BYTES != 0)
+        return -EINVAL;
     if ((operation->flags & MAP_REQUEST_NOREPLACE) && space_any_in(space, call->va, end_of(call)))
         return -EEXIST;
     return 0;
+}
+
+static int map_error(const struct trial_call *call, const struct model_object *object)
+{
+    const struct operation *operation = call->operation;
+    bool shared = (operation->flags & MAP_REQUEST_SHARED) != 0;
+    int error = place_error(call);
+
+    if (error != 0)
+        return error;
+    if (object != NULL && object->read_only && shared && (operation->protection & VMA_WRITE))
+        return -EACCES;
+    if ((operation->flags & MAP_REQUEST_GROWSDOWN) && (shared || object != NULL))
+        return -EINVAL;
+    return 0;
+}
+
+/* Is the hint free, and away from what grows down to it? */
+static bool hint_is_free(const struct model_space *space, va_t hint, uint64_t bytes)
+{
+    size_t next = space_position(space, hint);
+
+    if (hint == 0 || hint > space->user_end - bytes)
+        return false;
+    return next == space->count || hint + bytes <= space_free_below(space, next);
 }
 
 /* Where it went: at its place, at the hint if that is free, else anywhere that is free. */
@@ -70,11 +98,8 @@ static bool map_address_is_right(struct trial_call *call)
     const struct model_space *space = &call->task->space;
     uint64_t bytes = round_up(operation->bytes, PAGE_BYTES);
     va_t hint = page_of(call->va);
-    bool placed = (operation->flags & (MAP_REQUEST_FIXED | MAP_REQUEST_NOREPLACE)) != 0;
-    bool hint_is_free = call->va != 0 && hint != 0 && hint <= space->user_end - bytes &&
-                        !space_any_in(space, hint, hint + bytes);
 
-    if (placed || hint_is_free)
+    if (is_placed(call) || hint_is_free(space, hint, bytes))
         return call->address == hint ||
                trial_differs(call->trial, "mapped at 0x%llx; expected 0x%llx",
                              (unsigned long long)call->address, (unsigned long long)hint);
@@ -129,11 +154,6 @@ bool trial_expect_map(struct trial_call *call)
 
     if (error != 0 || trial_ran_out(call))
         return error != 0 ? trial_result_is(call, error) : true;
-    bool placed = (operation->flags & (MAP_REQUEST_FIXED | MAP_REQUEST_NOREPLACE)) != 0;
-
-    if (!placed && call->result == -ENOMEM)
-        return !space_has_gap(&call->task->space, bytes) ||
-               trial_differs(call->trial, "-ENOMEM, though there is a gap");
     if (!trial_result_is(call, 0) || !map_address_is_right(call))
         return false;
     if (operation->flags & MAP_REQUEST_SHARED)
@@ -192,15 +212,39 @@ bool trial_expect_protect(struct trial_call *call)
         call, space_protect(&call->task->space, call->va, bytes, operation->protection));
 }
 
+/* Can the heap not grow so far, for what is mapped above? */
+static bool heap_is_blocked(const struct model_space *space, va_t from, va_t to)
+{
+    size_t next = space_position(space, from);
+
+    if (next == space->count)
+        return false;
+    const struct model_page *page = &space->pages[next];
+    uint64_t gap = page->flags & VMA_GROWS_DOWN ? space->stack_gap_bytes : 0;
+
+    return to + PAGE_BYTES + gap > page->number << PAGE_SHIFT;
+}
+
+static bool brk_is_refused(const struct trial_call *call, va_t from, va_t to)
+{
+    const struct model_space *space = &call->task->space;
+
+    if (call->va < space->heap_start || call->va > space->map_top)
+        return true;
+    if (to > from && heap_is_blocked(space, from, to))
+        return true;
+    if (to < from && !space_any_in(space, to, from))
+        return true;
+    return call->operation->fail_after != 0 && call->address == space->heap_end;
+}
+
 bool trial_expect_brk(struct trial_call *call)
 {
     struct model_space *space = &call->task->space;
     va_t from = round_up(space->heap_end, PAGE_BYTES);
     va_t to = round_up(call->va, PAGE_BYTES);
     struct model_backing backing = {.flags = VMA_READ | VMA_WRITE | VMA_MAY_WRITE};
-    bool refused = call->va < space->heap_start || call->va > space->map_top ||
-                   (to > from && space_any_in(space, from, to)) ||
-                   (call->operation->fail_after != 0 && call->address == space->heap_end);
+    bool refused = brk_is_refused(call, from, to);
 
     if (!refused && to > from)
         space_map(space, from, to - from, &backing);

@@ -272,7 +272,7 @@ static void test_stack_growth(void **state)
     /* An ordinary mapping does not grow. */
     trap_map(&bench.trap, bench.parent, at(&bench, 5), 1, RW);
     assert_steps(&bench, bench.parent, at(&bench, 4), "maperr", "maperr");
-    /* Nor one that has less than the gap below it in all. */
+    /* The gap is kept from mappings, not from the end of the address space. */
     struct map_request low = {.address = 100 * PAGE_BYTES,
                               .bytes = PAGE_BYTES,
                               .protection = RW,
@@ -280,7 +280,20 @@ static void test_stack_growth(void **state)
     va_t address;
 
     assert_int_equal(sys_mmap(bench.parent, &low, &address), 0);
+    assert_steps(&bench, bench.parent, 99 * PAGE_BYTES, "stack-growth", "stack-growth");
+    assert_steps(&bench, bench.parent, 0, "stack-growth", "stack-growth");
+    /* Nor from one that nobody may touch, nor from one that grows itself. */
+    trap_map(&bench.trap, bench.parent, 50 * PAGE_BYTES, 1, VMA_READ);
     assert_steps(&bench, bench.parent, 99 * PAGE_BYTES, "maperr", "maperr");
+    trap_protect(&bench.trap, bench.parent, 50 * PAGE_BYTES, 1, 0);
+    assert_steps(&bench, bench.parent, 51 * PAGE_BYTES, "stack-growth", "stack-growth");
+    low.address = 60 * PAGE_BYTES;
+    assert_int_equal(sys_mmap(bench.parent, &low, &address), 0);
+    assert_steps(&bench, bench.parent, 61 * PAGE_BYTES, "stack-growth", "stack-growth");
+    /* Nor beyond what the address space may have. */
+    mm->most_pages = mm_mapped_pages(mm, false) + 2;
+    assert_steps(&bench, bench.parent, 98 * PAGE_BYTES, "stack-growth", "stack-growth");
+    assert_steps(&bench, bench.parent, 97 * PAGE_BYTES, "maperr", "maperr");
     end(&bench);
 }
 

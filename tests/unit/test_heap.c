@@ -80,8 +80,15 @@ static void test_brk(void **state)
     trap_map(&bench.trap, bench.task, at(&bench, 6), 1, VMA_READ);
     assert_int_equal(sys_brk(bench.task, at(&bench, 7)), at(&bench, 4));
     assert_ruler(&bench, ".aaa..b... a:rw-p* b:r--p");
-    assert_int_equal(sys_brk(bench.task, at(&bench, 6)), at(&bench, 6));
-    assert_ruler(&bench, ".aaaaab... a:rw-p* b:r--p");
+    /* A page is kept free. */
+    assert_int_equal(sys_brk(bench.task, at(&bench, 5) + 1), at(&bench, 4));
+    assert_int_equal(sys_brk(bench.task, at(&bench, 5)), at(&bench, 5));
+    assert_ruler(&bench, ".aaaa.b... a:rw-p* b:r--p");
+    /* What is gone cannot shrink. */
+    trap_unmap(&bench.trap, bench.task, at(&bench, 3), 2);
+    assert_int_equal(sys_brk(bench.task, at(&bench, 4)), at(&bench, 5));
+    assert_int_equal(sys_brk(bench.task, at(&bench, 2)), at(&bench, 2));
+    assert_ruler(&bench, ".a....b... a:rw-p* b:r--p");
     assert_int_equal(sys_brk(bench.task, at(&bench, 1)), at(&bench, 1));
     assert_ruler(&bench, "......a... a:r--p");
     end(&bench);

@@ -78,8 +78,19 @@ static void test_refuses_its_own(void **state)
     bench_ok(bench, bench_map(P, A, BENCH_PAGE, BENCH_RW, BENCH_PRIVATE));
     bench_unable(bench, bench_at(VERB_MUNMAP, P, HOST_MAP_TOP - BENCH_PAGE, (uint64_t)1 << 40),
                  "the program's own part");
-    bench_unable(bench, protect(bench_at(VERB_MPROTECT, P, 0, (uint64_t)1 << 45), ABI_PROT_NONE),
-                 "the program's own part");
+    bench_error(bench,
+                protect(bench_at(VERB_MPROTECT, P, HOST_MAP_TOP - BENCH_PAGE, (uint64_t)1 << 45),
+                        ABI_PROT_READ),
+                ENOMEM);
+    assert_string_equal(bench_vma(bench, P, HOST_MAP_TOP - 1)->rights, "r--p");
+    bench_ok(bench, protect(bench_on(VERB_MPROTECT, P, A, 0, BENCH_PAGE), BENCH_RW));
+    bench_error(bench,
+                advise(bench_on(VERB_MADVISE, P, A, 0, (uint64_t)1 << 45), ABI_MADV_DONTNEED),
+                ENOMEM);
+    bench_error(bench, bench_on(VERB_MLOCK, P, A, 0, (uint64_t)1 << 45), ENOMEM);
+    bench_error(bench, bench_on(VERB_MINCORE, P, A, 0, (uint64_t)1 << 45), ENOMEM);
+    bench_error(bench, bench_on(VERB_MUNLOCK, P, A, 0, (uint64_t)1 << 63), ENOMEM);
+    bench_ok(bench, bench_on(VERB_MUNLOCK, P, A, 0, UINT64_MAX));
     bench_unable(bench,
                  map_at(bench_map(P, B, BENCH_PAGE, BENCH_RW, BENCH_PRIVATE | ABI_MAP_FIXED),
                         HOST_MAP_TOP + ((uint64_t)64 << 20)),
@@ -89,6 +100,13 @@ static void test_refuses_its_own(void **state)
     bench_unable(bench, bench_on(VERB_READ, P, G, 0, 1), "no region of that name");
     bench_error(bench, bench_at(VERB_MUNMAP, P, BENCH_PAGE, UINT64_MAX - 2 * BENCH_PAGE), EINVAL);
     bench_error(bench, bench_at(VERB_MUNMAP, P, BENCH_PAGE, (uint64_t)1 << 47), EINVAL);
+    /* An end that just does not wrap, and one that does. */
+    bench_error(bench,
+                protect(bench_at(VERB_MPROTECT, P, 0, -HOST_BIAS - BENCH_PAGE), ABI_PROT_NONE),
+                ENOMEM);
+    bench_error(bench, protect(bench_at(VERB_MPROTECT, P, 0, -HOST_BIAS), ABI_PROT_NONE), ENOMEM);
+    bench_error(bench, bench_at(VERB_STRIPE, P, 0, UINT64_MAX), ENOMEM);
+    bench_error(bench, bench_at(VERB_STRIPE, P, HOST_USER_TOP, UINT64_MAX), ENOMEM);
     bench_poke(bench, P, A, 1, 1);
 }
 
@@ -409,7 +427,7 @@ static void test_stripe(void **state)
 
     stripe.protection = ABI_PROT_READ;
     bench_ok(bench, bench_map(P, A, 5 * BENCH_PAGE, BENCH_RW, BENCH_PRIVATE));
-    bench_value(bench, stripe, 3);
+    bench_value(bench, stripe, 0);
     assert_int_equal(bench_vmas(bench, P), 5);
     stripe.bytes = 7 * BENCH_PAGE;
     bench_error(bench, stripe, ENOMEM);

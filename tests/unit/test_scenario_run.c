@@ -1,96 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Scenarios on emulated machines: every verb, on every kernel and both MMUs, with all invariants
- * after each operation and nothing left at the end; then what the runner says when things go wrong.
+ * after each operation and nothing left at the end.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "scenario/emulated.h"
-#include "scenario/reader.h"
-#include "scenario/run.h"
-
-#define RAM_BYTES ((uint64_t)8 << 20)
-
-enum { TOLD_BYTES = 4096 };
-
-/* What a run told: its failures, a line each. */
-struct told {
-    char text[TOLD_BYTES];
-    size_t length;
-};
-
-static void failed(void *context, const struct scenario_operation *operation, const char *what)
-{
-    struct told *told = context;
-
-    (void)operation;
-    if (told->length < sizeof(told->text))
-        told->length += (size_t)snprintf(told->text + told->length,
-                                         sizeof(told->text) - told->length, "%s\n", what);
-}
-
-static void read_scenario(struct scenario *scenario, const char *text)
-{
-    char problem[SCENARIO_PROBLEM_BYTES];
-
-    if (scenario_read_text(scenario, "t", text, strlen(text), problem, sizeof(problem)) != 0)
-        fail_msg("%s", problem);
-}
-
-static struct backend *create(const struct kernel *kernel, enum mmu_kind mmu)
-{
-    const struct machine_options options = {.kernel = kernel, .mmu = mmu, .ram_bytes = RAM_BYTES};
-    char problem[SCENARIO_WHY_BYTES];
-    struct backend *backend = NULL;
-
-    if (emulated_create(&backend, &options, problem, sizeof(problem)) != 0)
-        fail_msg("%s", problem);
-    return backend;
-}
-
-static void end(struct backend *backend, const char *where)
-{
-    char why[SCENARIO_WHY_BYTES] = "";
-
-    if (!backend->ops->end(backend, why, sizeof(why)))
-        fail_msg("%s: %s", where, why);
-}
-
-/* Runs it in one place, and ends the machine. */
-static void run_at(const struct kernel *kernel, enum mmu_kind mmu, const char *text,
-                   struct told *told, struct scenario_result *result)
-{
-    struct scenario_report report = {.failed = failed, .context = told, .checks = true};
-    struct scenario scenario;
-    struct backend *backend = create(kernel, mmu);
-
-    *told = (struct told){0};
-    read_scenario(&scenario, text);
-    scenario_run(&scenario, backend, &report, result);
-    end(backend, kernel->name);
-    scenario_free(&scenario);
-}
-
-/* It holds on every kernel and both MMUs. */
-static void holds_everywhere(const char *text)
-{
-    for (size_t i = 0; i < kernel_count; i++) {
-        for (unsigned mmu = MMU_HOST; mmu <= MMU_SOFT; mmu++) {
-            struct scenario_result result;
-            struct told told;
-
-            run_at(&kernels[i], (enum mmu_kind)mmu, text, &told, &result);
-            if (result.end != SCENARIO_HELD)
-                fail_msg("%s, %s MMU: %s%s", kernels[i].name, mmu == MMU_HOST ? "host" : "soft",
-                         told.text, result.why);
-        }
-    }
-}
+#include "tests/support/emulated_fixture.h"
 
 /* --- accesses --- */
 
@@ -298,107 +211,6 @@ static void tables_are_counted(void **state)
     assert_int_equal(result.end, SCENARIO_HELD);
 }
 
-/* --- what goes wrong --- */
-
-static void fails_with(const char *text, size_t failures, const char *expected)
-{
-    struct scenario_result result;
-    struct told told;
-
-    run_at(kernel_find("modern"), MMU_SOFT, text, &told, &result);
-    assert_string_equal(told.text, expected);
-    assert_int_equal(result.end, SCENARIO_FAILED);
-    assert_int_equal(result.failures, failures);
-}
-
-static void failures_say_what_was_expected(void **state)
-{
-    (void)state;
-    fails_with("P mmap A 4K rw private anon\nP write A \"hello\"\n  P read A 5 = \"HELLO\"\n", 1,
-               "t:3:3: expected \"HELLO\", came \"hello\"\n");
-    fails_with("P mmap A 8K rw private anon; P write A fill 1 8K\n"
-               "P read A 8K = fill 2 8K\nP peek A 8K = 2\nP munmap A 1 = EFAULT\n",
-               3,
-               "t:2:1: expected fill 0x02 8192, came fill 0x01 8192; byte 0 is the first that "
-               "differs (0x01)\n"
-               "t:3:1: expected fill 0x02 2, came hex:0101\n"
-               "t:4:1: expected EFAULT, came ok\n");
-    fails_with("P mmap A 4K rw private anon at=0x40000000 fixed = 0x50000000\nP munmap A 0\n"
-               "P read A 1 = hex:00 faults 0\nP read A 1 = hex:00 faults 1\nP fork C; C exit 3; P "
-               "wait C = exit 4\n",
-               5,
-               "t:1:1: expected 0x50000000, came 0x40000000\n"
-               "t:2:1: expected ok, came EINVAL\n"
-               "t:3:1: expected hex:00 faults 0, came hex:00 faults 1\n"
-               "t:4:1: expected hex:00 faults 1, came hex:00 faults 0\n"
-               "t:5:21: expected exit 4, came exit 3 of C\n");
-}
-
-static void failing_expectations_tell_both(void **state)
-{
-    (void)state;
-    fails_with("P mmap A 8K rw private anon; P mprotect A 4K r; P write A+4K \"x\"\n"
-               "expect rss P A 8K = 8K\nexpect maps P A 12K = \"rw-p 12K\"\n"
-               "expect vmas P A 1 = 0\n",
-               3,
-               "t:2:1: expected 8192, came 4096\n"
-               "t:3:1: expected \"rw-p 12K\", came \"r--p 4K, rw-p 4K, - 4K\"\n"
-               "t:4:1: expected 0, came 1\n");
-}
-
-static void a_run_goes_on_after_a_failure(void **state)
-{
-    (void)state;
-    fails_with("P mmap A 4K r private anon\nP fork C\nC write A \"x\"\nC read A 1\n"
-               "P read A 1 = hex:01\nP vfork D\nP read A 1\nD exit\nP wait D = exit 0\n",
-               4,
-               "t:3:1: expected ok, came SIGSEGV accerr at 0x7fffff6fe000\n"
-               "t:4:1: C has ended, or never was\n"
-               "t:5:1: expected hex:01, came hex:00 faults 1\n"
-               "t:7:1: expected ok, came P is suspended until its vfork child execs or ends\n");
-}
-
-static void the_answer_that_holds_is_judged(void **state)
-{
-    struct scenario_result result;
-    struct told told;
-    const char *text = "P mmap A 4K rw private anon = ok\n"
-                       "P munmap A 1 = EINVAL on host else ok on modern else ENOMEM\n"
-                       "P mmap B 4K rw private anon = EINVAL on linux<6.18 else ok\n"
-                       "P munmap B 0 = ok on 2.5.41,host\n";
-
-    (void)state;
-    run_at(kernel_find("modern"), MMU_SOFT, text, &told, &result);
-    assert_string_equal(told.text, "t:4:1: expected ok, came EINVAL\n");
-    run_at(kernel_find("2.5.41"), MMU_SOFT, text, &told, &result);
-    assert_string_equal(told.text, "t:2:1: expected ENOMEM, came ok\n"
-                                   "t:3:1: expected EINVAL, came 0x20001000\n"
-                                   "t:4:1: expected ok, came EINVAL\n");
-}
-
-static void is_skipped(const char *text, const char *why)
-{
-    struct scenario_result result;
-    struct told told;
-
-    run_at(kernel_find("modern"), MMU_SOFT, text, &told, &result);
-    assert_int_equal(result.end, SCENARIO_SKIPPED);
-    assert_string_equal(result.why, why);
-    assert_int_equal(result.done, 0);
-}
-
-static void a_scenario_says_where_it_can_run(void **state)
-{
-    (void)state;
-    is_skipped("needs host\nP exit\n", "t:1:1: it is for the real kernel (--host)");
-    is_skipped("needs swap\nP exit\n", "t:1:1: it needs swap, which is not there");
-    is_skipped("needs linux < 6.17\nP exit\n", "t:1:1: it is for other kernels than modern");
-    is_skipped("needs kernel 2.5.41\nP exit\n", "t:1:1: it is for other kernels than modern");
-    is_skipped("needs shared-tables\nP exit\n", "t:1:1: modern does not share page tables");
-    is_skipped("needs geometry tiny\nP exit\n", "t:1:1: it is for the geometry tiny (--geometry)");
-    holds_everywhere("needs emulated; needs geometry x86-64; needs linux >= 2.5.41\nP exit\n");
-}
-
 /* --- the backend by itself --- */
 
 static void unable(struct backend *backend, const struct scenario_operation *operation)
@@ -412,7 +224,7 @@ static void unable(struct backend *backend, const struct scenario_operation *ope
 
 static void numbers_beyond_the_tables_are_refused(void **state)
 {
-    struct backend *backend = create(kernel_find("modern"), MMU_SOFT);
+    struct backend *backend = backend_begin(kernel_find("modern"), MMU_SOFT);
     struct scenario_operation make = scenario_operation_blank(VERB_TASK);
     struct scenario_outcome outcome;
 
@@ -437,12 +249,12 @@ static void numbers_beyond_the_tables_are_refused(void **state)
         if (verb != VERB_MMAP && verb != VERB_LIMIT)
             unable(backend, &operation);
     }
-    end(backend, "modern");
+    backend_end(backend);
 }
 
 static void one_operation_hands_out_so_much(void **state)
 {
-    struct backend *backend = create(kernel_find("modern"), MMU_SOFT);
+    struct backend *backend = backend_begin(kernel_find("modern"), MMU_SOFT);
     struct scenario_operation operation = scenario_operation_blank(VERB_TASK);
     struct scenario_outcome outcome;
 
@@ -460,14 +272,14 @@ static void one_operation_hands_out_so_much(void **state)
     assert_int_equal(outcome.kind, OUTCOME_SIGNAL);
     assert_false(backend->ops->is_alive(backend, 0));
     assert_null(emulated_task(backend, 0));
-    end(backend, "modern");
+    backend_end(backend);
 }
 
 /* The other geometries have room for scenarios, too. */
 static void small_address_spaces_have_a_heap(void **state)
 {
     const struct machine_options options = {
-        .geometry = &geometry_tiny, .mmu = MMU_SOFT, .ram_bytes = RAM_BYTES};
+        .geometry = &geometry_tiny, .mmu = MMU_SOFT, .ram_bytes = (uint64_t)1 << 20};
     struct scenario_report report = {.checks = true};
     struct scenario_result result;
     struct scenario scenario;
@@ -476,15 +288,16 @@ static void small_address_spaces_have_a_heap(void **state)
 
     (void)state;
     assert_int_equal(emulated_create(&backend, &options, problem, sizeof(problem)), 0);
-    read_scenario(&scenario, "needs geometry tiny\n"
-                             "P brk heap+4K = heap+4K; P write heap \"x\"; P fork C; C exec\n"
-                             "P mmap A 8K rw private anon; P write A \"y\"; P read heap 1 = \"x\"\n"
-                             "C brk heap+4K = heap+4K; C read heap 1 = hex:00\n"
-                             "C read stack-8 8 = any; C read stack 1 = SIGSEGV maperr\n");
+    scenario_of_text(&scenario,
+                     "needs geometry tiny\n"
+                     "P brk heap+4K = heap+4K; P write heap \"x\"; P fork C; C exec\n"
+                     "P mmap A 8K rw private anon; P write A \"y\"; P read heap 1 = \"x\"\n"
+                     "C brk heap+4K = heap+4K; C read heap 1 = hex:00\n"
+                     "C read stack-8 8 = any; C read stack 1 = SIGSEGV maperr\n");
     scenario_run(&scenario, backend, &report, &result);
     assert_string_equal(result.why, "");
     assert_int_equal(result.end, SCENARIO_HELD);
-    end(backend, "tiny");
+    backend_end(backend);
     scenario_free(&scenario);
 }
 
@@ -505,11 +318,6 @@ int main(void)
         cmocka_unit_test(numbers_are_those_of_smaps),
         cmocka_unit_test(memory_that_is_refused_changes_nothing),
         cmocka_unit_test(tables_are_counted),
-        cmocka_unit_test(failures_say_what_was_expected),
-        cmocka_unit_test(failing_expectations_tell_both),
-        cmocka_unit_test(a_run_goes_on_after_a_failure),
-        cmocka_unit_test(the_answer_that_holds_is_judged),
-        cmocka_unit_test(a_scenario_says_where_it_can_run),
         cmocka_unit_test(numbers_beyond_the_tables_are_refused),
         cmocka_unit_test(one_operation_hands_out_so_much),
         cmocka_unit_test(small_address_spaces_have_a_heap),

@@ -41,7 +41,8 @@ static struct vma *insert(struct bench *bench, unsigned first, unsigned last, ui
                               .end = at(bench, last),
                               .flags = flags,
                               .object = object,
-                              .object_page = page};
+                              .object_page =
+                                  object != NULL ? page : at(bench, first) >> PAGE_SHIFT};
 
     assert_int_equal(vma_reserve(bench->mm, 1), 0);
     return vma_insert(bench->mm, &shape);
