@@ -3,9 +3,10 @@
  * Any bytes as operations: performed on an emulated kernel with the soft MMU and on flat memory;
  * all that can be seen must agree, every invariant must hold after each, and nothing be lost.
  *
- * The first byte chooses the kernel, then six bytes make an operation. A few tasks, regions of a
- * few pages around the bound of a span, one file and one shared memory object keep them in each
- * other's way. Names that are not there make an operation that nobody can do, which costs nothing.
+ * The first byte chooses the kernel and the geometry: tiny, whose tables of four entries are checked
+ * quickly, or x86-64. Then six bytes make an operation. A few tasks, regions of a few pages around
+ * the bound of a span, one file and one shared memory object keep them in each other's way. Names
+ * that are not there make an operation that nobody can do, which costs nothing.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +26,9 @@ enum {
     PAGES = 8,
 };
 
-#define RAM_BYTES ((uint64_t)4 << 20)
-#define AREA_START (((va_t)4 << 20) - PAGES / 2 * PAGE_BYTES) /* around the bound of a span */
+#define RAM_BYTES ((uint64_t)2 << 20)
+#define AREA_START ((va_t)0x16000) /* around bounds of the tiny geometry's spans */
+#define IN_X86_64 0x80u
 
 /* What six bytes say. */
 struct choice {
@@ -261,13 +263,15 @@ static void fail(const struct kernel *kernel, const struct scenario *scenario, c
     abort();
 }
 
-static void compare(const struct kernel *kernel, const struct scenario *scenario)
+static void compare(const struct kernel *kernel, const struct geometry *geometry,
+                    const struct scenario *scenario)
 {
     char why[SCENARIO_WHY_BYTES] = "";
     const struct fuzz_options options = {
         .against = AGAINST_MODEL,
         .checks = true,
-        .machine = {.kernel = kernel, .mmu = MMU_SOFT, .ram_bytes = RAM_BYTES}};
+        .machine = {
+            .kernel = kernel, .geometry = geometry, .mmu = MMU_SOFT, .ram_bytes = RAM_BYTES}};
     struct fuzz_pair pair;
 
     if (fuzz_pair_open(&pair, &options, why, sizeof(why)) != 0)
@@ -288,7 +292,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0)
         return 0;
     decode_all(&scenario, data + 1, size - 1);
-    compare(&kernels[data[0] % kernel_count], &scenario);
+    compare(&kernels[(data[0] & ~IN_X86_64) % kernel_count],
+            (data[0] & IN_X86_64) != 0 ? &geometry_x86_64 : &geometry_tiny, &scenario);
     scenario_free(&scenario);
     return 0;
 }
