@@ -55,7 +55,7 @@ static va_t find_down(struct mm *mm, uint64_t bytes)
     while (end > mm->map_base && end - mm->map_base >= bytes) {
         if (below == NULL || (below->end <= end && end - below->end >= bytes))
             return end - bytes;
-        end = min_u64(end, free_below(mm, below));
+        end = free_below(mm, below);
         below = vma_previous(below);
     }
     return 0;
