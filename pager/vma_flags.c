@@ -37,6 +37,7 @@ int flags_change(struct mm *mm, va_t start, va_t end, const struct flag_change *
     int error = 0;
     struct vma *vma;
     va_t from;
+    int error = 0;
 
     while (error == 0 && (vma = vma_part_next(mm, &start, end, &from)) != NULL) {
         uint32_t flags = changed(vma->flags, change);

@@ -71,14 +71,18 @@ static va_t lowest_gap(struct model_space *space, uint64_t bytes)
     return found;
 }
 
+/* The kernels of 2002 keep no gap for a hint. */
 static bool hint_is_free(const struct model_space *space, va_t hint, uint64_t bytes)
 {
     size_t next = space_position(space, hint);
 
     if (hint > space->layout->user_end - bytes)
         return false;
-    return next == space->count ||
-           hint + bytes <= range_start_with_gap(space, &space->ranges[next]);
+    if (next == space->count)
+        return true;
+    return hint + bytes <= (space->layout->places_upwards
+                                ? space->ranges[next].start
+                                : range_start_with_gap(space, &space->ranges[next]));
 }
 
 va_t space_place(struct model_space *space, const struct model_wish *wish)
