@@ -36,12 +36,19 @@ void outcome_broken(struct scenario_outcome *outcome, const char *why)
     outcome->kind = OUTCOME_BROKEN;
 }
 
+/* msync may be told EBUSY, too. */
+static bool is_suspended(const struct emulated *emulated, uint16_t task)
+{
+    return task < SCENARIO_MOST_TASKS && emulated->slots[task].task != NULL &&
+           emulated->slots[task].task->borrower != NULL;
+}
+
 void outcome_of_call(const struct emulated *emulated, const struct scenario_operation *operation,
                      int error, uint64_t value, struct scenario_outcome *outcome)
 {
     if (error == 0)
         outcome_done(outcome, value);
-    else if (error == -EBUSY)
+    else if (error == -EBUSY && is_suspended(emulated, operation->task))
         outcome_unable(outcome, "%s is suspended until its vfork child execs or ends",
                        emulated_task_name(emulated, operation->task));
     else

@@ -45,9 +45,12 @@ static void open_file(struct emulated_file *file, const struct scenario_operatio
                       struct object *object)
 {
     file->is_open = true;
+    /* A directory can be opened for reading alone. */
+    bool writable = object != NULL && (operation->flags & SCENARIO_READ_ONLY) == 0;
+
     file->open = (struct open_file){.object = object,
                                     .readable = (operation->flags & SCENARIO_WRITE_ONLY) == 0,
-                                    .writable = (operation->flags & SCENARIO_READ_ONLY) == 0};
+                                    .writable = writable};
     if (object != NULL)
         object->label = operation->file + 1u;
 }

@@ -165,7 +165,8 @@ const char *emulated_program_path(const struct emulated *emulated, uint32_t labe
 
 bool emulated_is_own(const struct emulated *emulated, const struct vma *vma)
 {
-    return vma->start >= vma->mm->map_top ||
+    /* A mapping at the top may have grown into the gap below the stack. */
+    return vma->start >= vma->mm->user_end - vma->mm->stack_limit_bytes ||
            (vma->object != NULL && emulated_program_path(emulated, vma->object->label) != NULL);
 }
 

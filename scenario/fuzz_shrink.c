@@ -212,6 +212,46 @@ static bool make_plainer(struct shrink *shrink)
     return any;
 }
 
+/* --- fewer tasks --- */
+
+/* The parent does what its child did, from its birth on. */
+static void take_over(struct scenario *scenario, size_t fork)
+{
+    uint16_t parent = scenario->operations[fork].task;
+    uint16_t child = scenario->operations[fork].other;
+
+    for (size_t i = fork; i + 1 < scenario->count; i++) {
+        struct scenario_operation *operation = &scenario->operations[i];
+
+        *operation = scenario->operations[i + 1];
+        if (operation->task == child)
+            operation->task = parent;
+    }
+    scenario->count--;
+}
+
+static bool make_fewer_tasks(struct shrink *shrink)
+{
+    struct scenario *scenario = shrink->scenario;
+    bool any = false;
+
+    for (size_t i = scenario->count; i-- > 0;) {
+        size_t before = scenario->count;
+
+        if (scenario->operations[i].verb != VERB_FORK && scenario->operations[i].verb != VERB_VFORK)
+            continue;
+        memcpy(shrink->kept, scenario->operations, before * sizeof(*shrink->kept));
+        take_over(scenario, i);
+        if (shrink->fails(shrink->context, scenario)) {
+            any = true;
+            continue;
+        }
+        memcpy(scenario->operations, shrink->kept, before * sizeof(*shrink->kept));
+        scenario->count = before;
+    }
+    return any;
+}
+
 /* --- names --- */
 
 /* The new numbers of the names of one kind. */
@@ -273,7 +313,7 @@ void fuzz_shrink(struct scenario *scenario, fuzz_fails *fails, void *context)
     if (shrink.kept == NULL)
         return; /* then it stays as long as it is */
     leave_out_all(&shrink);
-    while (make_plainer(&shrink))
+    while (make_fewer_tasks(&shrink) | make_plainer(&shrink))
         leave_out_all(&shrink);
     close_ranks(scenario);
     free(shrink.kept);

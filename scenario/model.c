@@ -129,7 +129,7 @@ static bool resolve_for(const struct model_task *task, const struct scenario_add
         base = task->regions[address->region];
         break;
     case BASE_HEAP:
-        if (task->space->has_program || task->space->layout->heap_start == 0)
+        if (task->space == NULL || task->space->has_program)
             return false;
         base = task->space->layout->heap_start;
         break;
@@ -197,12 +197,13 @@ static const struct model_task *living_task(struct backend *backend, uint16_t ta
     return &model->tasks[task];
 }
 
+/* Of a task that has ended, too: where it died. */
 static bool resolve(struct backend *backend, uint16_t task, const struct scenario_address *address,
                     va_t *va)
 {
-    const struct model_task *living = living_task(backend, task);
+    const struct model *model = model_of(backend);
 
-    return living != NULL && resolve_for(living, address, va);
+    return task < SCENARIO_MOST_TASKS && resolve_for(&model->tasks[task], address, va);
 }
 
 static bool is_alive(struct backend *backend, uint16_t task)

@@ -36,7 +36,6 @@ void model_end_task(struct model *model, struct model_task *task, int signal, ui
     space_release(task->space);
     task->space = NULL;
     task->vfork_child = SCENARIO_NOBODY;
-    task->region_count = 0;
     task->signal = signal;
     task->status = status;
     task->state = task->parent == SCENARIO_NOBODY ? MODEL_ABSENT : MODEL_ZOMBIE;

@@ -116,8 +116,8 @@ static void test_places(void **state)
           "P mmap E 2M rw private anon = 0x7ff400000\n"
           "P mmap F 2M rw shared anon = 0x7ff200000\n"
           "P mmap G 4K rw private anon growsdown fixed at=0x7f0000000 = 0x7f0000000\n"
-          "P mmap H 4K rw private anon at=0x7eff00000 = 0x7eff00000\n"
-          "P mmap I 4K rw private anon at=0x7effff000 = 0x7ff6fd000\n");
+          "P mmap H 4K rw private anon at=0x7efeff000 = 0x7efeff000\n"
+          "P mmap I 4K rw private anon at=0x7eff00000 = 0x7ff6fd000\n");
 }
 
 static void test_munmap_and_mprotect(void **state)
@@ -165,7 +165,7 @@ static void test_mremap(void **state)
 static void test_brk(void **state)
 {
     (void)state;
-    holds("P brk 0 = heap\nP brk heap+5 = heap+5\nP write heap+4K-1 \"x\"\n"
+    holds("P brk 0 = heap\nP brk heap+5 = heap+5\nP write heap+4095 \"x\"\n"
           "P brk heap+12K = heap+12K\nP write heap+8K \"y\"\n"
           "P brk heap+8K = heap+8K\nP brk heap+12K = heap+12K\nP read heap+8K 1 = hex:00\n"
           "P brk heap-1 = heap+12K\nP brk 0xfffffffffffff000 = heap+12K\n"
@@ -262,7 +262,7 @@ static void test_kernel_access(void **state)
           "C kwrite A+8190 \"abcd\" = 2\nC kread A+8190 4 = \"ab\"\nP kread A 1 = hex:00\n"
           "P kread A+8K 1 = EFAULT\nP mprotect A 4K r\nP kwrite A \"x\" = EFAULT\n"
           "P mmap G 4K rw private anon growsdown fixed at=0x10200000\n"
-          "P write 0x101f0000 \"g\"\nP fork D\nD read 0x10102000 1 = SIGSEGV maperr\n");
+          "P write 0x101f0000 \"g\"\nP fork D\nD read 0x10101000 1 = SIGSEGV maperr\n");
 }
 
 static void test_pins(void **state)
