@@ -243,6 +243,41 @@ EVERYWHERE(guard_pages_move)
     trap_dies(trap, child, trap_page(trap, 1), ACCESS_WRITE, EVENT_BAD_MAPERR);
 }
 
+/* --- memory --- */
+
+/* Writes pages of a large mapping until no frame is left, not even one kept for tables. */
+static void use_every_frame(struct trap *trap, struct task *task, va_t va)
+{
+    uint8_t byte = 'z';
+    uint64_t pages = trap->machine->ram.frame_count;
+    uint64_t page = 0;
+
+    trap_map(trap, task, va, pages, RW);
+    while (copyout(task, va + page * PAGE_BYTES, &byte, 1) == 0)
+        page++;
+    assert_int_equal(ram_free_frames(&trap->machine->ram), 0);
+    trap_check(trap);
+}
+
+EVERYWHERE(no_frame_for_a_table)
+{
+    struct task *task = with_four_pages(trap);
+    unsigned span_pages = (unsigned)(trap->span / PAGE_BYTES);
+    va_t filler = trap->base + 4 * trap->span;
+
+    use_every_frame(trap, task, filler);
+    assert_int_equal(remap(trap, task, (struct call){0, 3, 3, FIXED, 8 * span_pages}), -ENOMEM);
+    assert_int_equal(remap(trap, task, (struct call){0, 3, 3, FIXED_KEEP, 8 * span_pages}),
+                     -ENOMEM);
+    trap_expect(trap, trap_page(trap, 0), 4, "P:abc.");
+    trap_expect(trap, trap_page(trap, 8 * span_pages), 3, "P:!!!");
+    remap_granted(trap, task, (struct call){0, 1, 1, FIXED, 1}); /* its table is there */
+    trap_expect(trap, trap_page(trap, 0), 4, "P:!ac.");
+    trap_unmap(trap, task, filler, 2 * trap->geometry->levels);
+    remap_granted(trap, task, (struct call){1, 2, 2, FIXED, 8 * span_pages});
+    trap_expect(trap, trap_page(trap, 8 * span_pages), 3, "P:ac!");
+}
+
 /* --- limits --- */
 
 /* How many mappings to spare each call wants, by the address space's limit. */
@@ -356,6 +391,7 @@ int main(void)
         cmocka_unit_test(advice_for_fork_goes_along),
         cmocka_unit_test(memory_that_is_wiped_is_wiped_at_both_places),
         cmocka_unit_test(guard_pages_move),
+        cmocka_unit_test(no_frame_for_a_table),
         cmocka_unit_test(mappings_to_spare),
         cmocka_unit_test(a_limit_in_the_middle_of_several_mappings),
         cmocka_unit_test(address_space_to_spare),
