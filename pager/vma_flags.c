@@ -34,6 +34,7 @@ int flags_reserve(struct mm *mm, va_t start, va_t end, const struct flag_change 
 
 int flags_change(struct mm *mm, va_t start, va_t end, const struct flag_change *change)
 {
+    int error = 0;
     struct vma *vma;
     va_t from;
 
