@@ -312,6 +312,7 @@ static bool is_exclusive(const struct fault *fault)
 
 enum event fault_resolve_exclusive(struct fault *fault)
 {
+    fault->for_pin = true;
     enum event step = fault_resolve(fault);
 
     while (step == FAULT_PERMITTED && vma_is_private(fault->vma) && !is_exclusive(fault)) {
