@@ -277,7 +277,7 @@ static void mark_accessed(struct fault *fault)
     table_change(ram, table_for_all(ram, fault->leaf.table), slot_of(fault), fault->entry);
 }
 
-/* Linux founds the family of a mapping that is to grow before it finds that the limits forbid it. */
+/* Linux founds the family of a mapping that is to grow before it asks whether the limits allow. */
 static void note_refused_growth(struct fault *fault)
 {
     if (fault_meets_stack(fault) && anon_family_reserve(fault->vma) == 0)

@@ -6,8 +6,8 @@
  * also on the object's list, which is the way from an object to its mappings.
  *
  * Anonymous memory has pages by number too: the address that it was first mapped at, which mremap
- * keeps. A VMA that was written privately has a family (anon_family.h). Both decide which neighbours
- * can be one VMA (vma_merge.h).
+ * keeps. A VMA that was written privately has a family (anon_family.h). Both decide which
+ * neighbours can be one VMA (vma_merge.h).
  *
  * COW depends on `private and may write`, never on the protection of the moment: a mapping may be
  * read-only at fork and writable again after it.
@@ -134,8 +134,9 @@ struct vma *vma_map(struct mm *mm, const struct vma_shape *shape, const struct v
 struct vma *vma_map_behind(struct mm *mm, const struct vma_shape *shape, struct vma *previous);
 
 /*
- * Gives [start, end), which lies within `*vma`, other flags: joins it with the neighbours that it is
- * like then, else cuts the VMA. `*vma` is then the one that covers the range. Reserved: two VMAs.
+ * Gives [start, end), which lies within `*vma`, other flags: joins it with the neighbours that it
+ * is like then, else cuts the VMA. `*vma` is then the one that covers the range. Reserved: two
+ * VMAs.
  * -ENOMEM: that would be too many VMAs. One cut may have been made, but nothing has new flags.
  */
 int vma_modify(struct vma **vma, va_t start, va_t end, uint32_t flags);

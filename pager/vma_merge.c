@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Merging of VMAs: the policies, and how a range is mapped or changed by them. The machine's lock is
- * held.
+ * Merging of VMAs: the policies, and how a range is mapped or changed by them. The machine's lock
+ * is held.
  */
 #include "pager/vma_merge.h"
 

@@ -149,8 +149,8 @@ static void test_split_and_joined(void **state)
 }
 
 /*
- * Each child writes and forks, and its parent ends: a family that nobody uses any more is handed on,
- * so the line stays short. (Each of them is a child of P, which was forked before anything was
+ * Each child writes and forks, and its parent ends: a family that nobody uses any more is handed
+ * on, so the line stays short. (Each of them is a child of P, which was forked before anything was
  * written, and so has nothing to do with them.)
  */
 static void test_endless_line_of_forks(void **state)
