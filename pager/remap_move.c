@@ -70,8 +70,8 @@ static struct table *note_missing(void *context, struct pt_tree *tree, unsigned 
 
 /*
  * How many tables on the way to `to` have to be made, from the leaf table upwards. One that is this
- * address space's own stays, or goes to the pool with what is unmapped there and comes back from it;
- * one that others share only goes.
+ * address space's own stays, or goes to the pool with what is unmapped there and comes back from
+ * it; one that others share only goes.
  */
 static unsigned missing_tables(struct pt_tree *tree, va_t to)
 {

@@ -278,6 +278,25 @@ EVERYWHERE(no_frame_for_a_table)
     trap_expect(trap, trap_page(trap, 8 * span_pages), 3, "P:ac!");
 }
 
+/* Where every record of a VMA that lies ready is in use, those for the move are asked for. */
+EVERYWHERE(no_vma_at_hand)
+{
+    struct task *task = with_four_pages(trap);
+    struct pool *vmas = &trap->machine->vmas;
+    void *taken[256];
+    size_t count = 0;
+
+    trap_map_shared(trap, task, trap_page(trap, TARGET), 6);
+    while (vmas->free_count > 0 && count < sizeof(taken) / sizeof(taken[0]))
+        taken[count++] = pool_take(vmas);
+    assert_int_equal(vmas->free_count, 0);
+    remap_granted(trap, task, (struct call){1, 2, 2, FIXED, TARGET + 2});
+    while (count > 0)
+        pool_give(vmas, taken[--count]);
+    assert_mappings(trap, task, "0-1 3-4 40-42 42-44 44-46");
+    trap_expect(trap, trap_page(trap, TARGET + 2), 2, "P:bc");
+}
+
 /* --- limits --- */
 
 /* How many mappings to spare each call wants, by the address space's limit. */
@@ -392,6 +411,7 @@ int main(void)
         cmocka_unit_test(memory_that_is_wiped_is_wiped_at_both_places),
         cmocka_unit_test(guard_pages_move),
         cmocka_unit_test(no_frame_for_a_table),
+        cmocka_unit_test(no_vma_at_hand),
         cmocka_unit_test(mappings_to_spare),
         cmocka_unit_test(a_limit_in_the_middle_of_several_mappings),
         cmocka_unit_test(address_space_to_spare),
