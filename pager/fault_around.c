@@ -21,17 +21,40 @@ struct fault_around fault_around_of(const struct fault *fault)
     return (struct fault_around){(unsigned)first, (unsigned)end};
 }
 
+/* The page of the object that a slot stands for. */
+static uint64_t object_page_of(const struct fault *fault, unsigned at)
+{
+    unsigned slot = geometry_slot(fault->mm->tree.geometry, fault->va, 0);
+
+    return vma_object_page(fault->vma, fault->va) + at - slot;
+}
+
+static bool is_absent(const struct fault *fault, unsigned at)
+{
+    return !fault->has_table ||
+           entry_is_none(table_entry(fault->mm->tree.ram, fault->leaf.table, at));
+}
+
+bool fault_around_finds(const struct fault *fault, const struct fault_around *around)
+{
+    for (unsigned at = around->first; at < around->end; at++) {
+        if (object_has_page(fault->vma->object, object_page_of(fault, at)) && is_absent(fault, at))
+            return true;
+    }
+    return false;
+}
+
 void fault_around_fill(const struct fault *fault, const struct fault_around *around,
                        struct table *table)
 {
     struct machine *machine = fault->mm->machine;
     const struct object *object = fault->vma->object;
     entry_t rights = ENTRY_ACCESSED | fault_object_rights(fault->vma); /* accessed, as on x86 */
-    unsigned slot = geometry_slot(machine->ram.geometry, fault->va, 0);
-    uint64_t page = vma_object_page(fault->vma, fault->va) - (slot - around->first);
     unsigned filled = 0;
 
-    for (unsigned at = around->first; at < around->end; at++, page++) {
+    for (unsigned at = around->first; at < around->end; at++) {
+        uint64_t page = object_page_of(fault, at);
+
         if (!object_has_page(object, page) || !entry_is_none(table_entry(&machine->ram, table, at)))
             continue;
         table_fill(&machine->ram, table, at, entry_make(object->pages[page], rights));

@@ -43,6 +43,11 @@ struct object;
 #define VMA_DONT_DUMP (1u << 14)
 #define VMA_NO_HUGE_PAGE (1u << 15) /* MAP_STACK */
 
+#define VMA_MAYBE_GUARD (1u << 16) /* guard pages were installed: fork hands its entries on */
+
+/* Flags that keep no neighbours apart: of two that become one, the one has those of both. */
+#define VMA_STICKY (VMA_ANCESTRY | VMA_MAYBE_GUARD)
+
 /* Flags that touch entries: sharers of a table must agree on them. */
 #define VMA_LAYOUT_FLAGS                                                                           \
     (VMA_PROTECTION | VMA_SHARED | VMA_MAY_WRITE | VMA_GROWS_DOWN | VMA_DONT_FORK |                \
