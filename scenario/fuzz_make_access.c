@@ -198,8 +198,9 @@ bool make_pin(struct maker *maker, struct scenario_operation *operation)
     struct target target;
     struct wish wish = {.may_doubt = true, .most = 1};
 
-    operation->write = percent(maker, 50);
-    wish.write = operation->write || maker->mix->for_host;
+    /* What pins on the real kernel pins for writing. */
+    operation->write = maker->mix->for_host || percent(maker, 50);
+    wish.write = operation->write;
     if (!choose_pin(maker, false, &operation->pin) || !find_target(maker, &wish, &target))
         return false;
     set_address(operation, &target, 0);
