@@ -89,15 +89,28 @@ static struct anon_family *find_to_adopt(const struct vma *vma)
     return NULL;
 }
 
+static int reserve(struct machine *machine, uint32_t families, uint32_t links)
+{
+    int error = pool_reserve(&machine->anon_families, families);
+
+    return error != 0 ? error : pool_reserve(&machine->anon_links, links);
+}
+
 int anon_family_reserve(struct vma *vma)
 {
-    struct machine *machine = vma->mm->machine;
-
     if (vma->family != NULL || !keeps_families(vma))
         return 0;
-    int error = pool_reserve(&machine->anon_families, 1);
+    return reserve(vma->mm->machine, 1, 1);
+}
 
-    return error != 0 ? error : pool_reserve(&machine->anon_links, 1);
+int anon_family_reserve_range(struct mm *mm, va_t start, va_t end)
+{
+    uint32_t new_families = 0;
+
+    for (struct vma *vma = vma_find(mm, start); vma != NULL && vma->start < end;
+         vma = vma_next(vma))
+        new_families += vma->family == NULL && keeps_families(vma);
+    return reserve(mm->machine, new_families, new_families);
 }
 
 void anon_family_join(struct vma *vma)
@@ -144,9 +157,7 @@ int anon_family_reserve_fork(struct mm *parent)
         families += vma->family != NULL;
         links += vma->family != NULL ? links_of(vma) + 1 : 0;
     }
-    int error = pool_reserve(&machine->anon_families, families);
-
-    return error != 0 ? error : pool_reserve(&machine->anon_links, links);
+    return reserve(machine, families, links);
 }
 
 /*

@@ -46,6 +46,9 @@ struct anon_link {
 int anon_family_reserve(struct vma *vma);
 void anon_family_join(struct vma *vma);
 
+/* Enough for every VMA that reaches into the range: -ENOMEM. */
+int anon_family_reserve_range(struct mm *mm, va_t start, va_t end);
+
 /* `to`, which has no family, becomes a further member of the other's family, if there is one: what
  * a split, a merge and a move do. vma_reserve() saw to the links. */
 void anon_family_copy(struct vma *to, const struct vma *from);

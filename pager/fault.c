@@ -14,6 +14,14 @@ static bool is_guarded(const struct mm *mm, const struct vma *below, va_t page)
            (below->flags & VMA_PROTECTION) != 0 && page - below->end < mm->stack_gap_bytes;
 }
 
+bool fault_meets_stack(const struct fault *fault)
+{
+    const struct vma *stack = fault->vma;
+
+    return stack != NULL && fault->va < stack->start && (stack->flags & VMA_GROWS_DOWN) &&
+           !is_guarded(fault->mm, vma_previous(stack), page_of(fault->va));
+}
+
 /* Can the mapping above the address grow down to it? */
 static bool stack_can_grow(const struct fault *fault)
 {
@@ -22,10 +30,8 @@ static bool stack_can_grow(const struct fault *fault)
     va_t page = page_of(fault->va);
     uint64_t pages = (stack->start - page) >> PAGE_SHIFT;
 
-    if (!(stack->flags & VMA_GROWS_DOWN) || is_guarded(mm, vma_previous(stack), page))
-        return false;
-    return stack->end - page <= mm->stack_limit_bytes && pages <= stack->object_page &&
-           mm_may_expand(mm, stack->flags, pages);
+    return fault_meets_stack(fault) && stack->end - page <= mm->stack_limit_bytes &&
+           pages <= stack->object_page && mm_may_expand(mm, stack->flags, pages);
 }
 
 /* What is missing above the tables: a mapping, a right. */
@@ -49,6 +55,8 @@ static bool may_fill_for_all(const struct fault *fault)
         return true; /* every mapping of the span is shared: all see the same object */
     if (fault->access == ACCESS_WRITE)
         return false;
+    if (fault->vma->object == NULL && fault->mm->machine->no_zero_page)
+        return false; /* the new page is this address space's alone */
     return fault->mm->machine->kernel->absent_entry == ABSENT_FILLED;
 }
 

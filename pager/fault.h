@@ -22,6 +22,7 @@ struct fault {
     va_t va;
     enum access access;
     uint32_t task_id; /* for the record */
+    bool for_pin;     /* nothing is mapped around the page, as with a write */
     unsigned steps;   /* applied so far, without what a processor does by itself */
     /* what fault_classify() saw; stale after fault_apply() */
     struct vma *vma;
@@ -37,6 +38,10 @@ static inline bool fault_is_bad(enum event step)
 
 /* The next step, FAULT_PERMITTED, or a bad access (fault_is_bad). Changes only what it notes. */
 enum event fault_classify(struct fault *fault);
+
+/* Does the access lie below a mapping that grows down, with nothing between that would forbid it?
+ * The limits are another matter. After fault_classify(). */
+bool fault_meets_stack(const struct fault *fault);
 
 /* Does the step: 0; -ENOMEM with nothing changed that user code can see; -EIO. */
 int fault_apply(struct fault *fault, enum event step);

@@ -91,44 +91,44 @@ static int apply_stack_growth(struct fault *fault)
     return 0;
 }
 
-/* Does the step need a frame, or is the zero frame enough? */
-static bool takes_frame(const struct fault *fault)
+static int fill_with_zero_frame(struct fault *fault)
 {
-    return fault->access == ACCESS_WRITE || fault->mm->machine->no_zero_page;
+    struct ram *ram = fault->mm->tree.ram;
+    struct ram_need none = {0};
+    struct table *table;
+    int error = table_to_fill(fault, &none, &table);
+
+    if (error == 0)
+        table_fill(ram, table, slot_of(fault), entry_make(ram->zero_pfn, ENTRY_ACCESSED));
+    return error;
 }
 
-/* What a page of zeros may do: written at once, or where it could be and nobody shares its table. */
-static entry_t zero_fill_flags(const struct fault *fault, const struct table *table)
+/* Rights of an anonymous page that this address space holds alone. */
+static entry_t exclusive_flags(const struct fault *fault)
 {
-    entry_t flags = ENTRY_ACCESSED;
+    entry_t flags = ENTRY_ACCESSED | ENTRY_DIRTY | ENTRY_EXCLUSIVE;
 
-    if (table_is_shared(table))
-        return flags;
-    if (fault->access == ACCESS_WRITE || vma_permits(fault->vma, true))
-        flags |= ENTRY_WRITE | ENTRY_DIRTY;
-    return flags | ENTRY_EXCLUSIVE;
+    return fault->vma->flags & VMA_WRITE ? flags | ENTRY_WRITE : flags;
 }
 
 static int apply_zero_fill(struct fault *fault)
 {
     struct ram *ram = fault->mm->tree.ram;
     unsigned slot = slot_of(fault);
-    struct ram_need none = {0};
     struct table *table;
-    int error = takes_frame(fault) ? anon_family_reserve(fault->vma) : 0;
+
+    if (fault->access == ACCESS_READ && !fault->mm->machine->no_zero_page)
+        return fill_with_zero_frame(fault);
+    int error = anon_family_reserve(fault->vma);
 
     if (error == 0)
-        error = table_to_fill(fault, takes_frame(fault) ? &one_page : &none, &table);
+        error = table_to_fill(fault, &one_page, &table);
     if (error != 0)
         return error;
-    if (!takes_frame(fault)) {
-        table_fill(ram, table, slot, entry_make(ram->zero_pfn, ENTRY_ACCESSED));
-        return 0;
-    }
     pfn_t pfn = frame_take(ram, FRAME_ANON, frame_hint(fault, table, slot));
 
     frame_clear(ram, pfn);
-    table_fill(ram, table, slot, entry_make(pfn, zero_fill_flags(fault, table)));
+    table_fill(ram, table, slot, entry_make(pfn, exclusive_flags(fault)));
     anon_family_join(fault->vma); /* from now on fork has to hand the mapping's entries on */
     return 0;
 }
@@ -157,14 +157,6 @@ static int apply_object_fill(struct fault *fault)
     table_fill(&machine->ram, table, slot, entry_make(pfn, flags));
     fault_around_fill(fault, &around, table);
     return 0;
-}
-
-/* Rights of an anonymous page that this address space holds alone. */
-static entry_t exclusive_flags(const struct fault *fault)
-{
-    entry_t flags = ENTRY_ACCESSED | ENTRY_DIRTY | ENTRY_EXCLUSIVE;
-
-    return fault->vma->flags & VMA_WRITE ? flags | ENTRY_WRITE : flags;
 }
 
 /* A mapping without any right keeps its pages out of the user's reach. */
@@ -285,11 +277,20 @@ static void mark_accessed(struct fault *fault)
     table_change(ram, table_for_all(ram, fault->leaf.table), slot_of(fault), fault->entry);
 }
 
+/* Linux founds the family of a mapping that is to grow before it finds that the limits forbid it. */
+static void note_refused_growth(struct fault *fault)
+{
+    if (fault_meets_stack(fault) && anon_family_reserve(fault->vma) == 0)
+        anon_family_join(fault->vma);
+}
+
 enum event fault_resolve(struct fault *fault)
 {
     for (;;) {
         enum event step = fault_classify(fault);
 
+        if (step == EVENT_BAD_MAPERR)
+            note_refused_growth(fault);
         if (fault_is_bad(step))
             return step;
         if (step == FAULT_PERMITTED)
@@ -311,6 +312,7 @@ static bool is_exclusive(const struct fault *fault)
 
 enum event fault_resolve_exclusive(struct fault *fault)
 {
+    fault->for_pin = true;
     enum event step = fault_resolve(fault);
 
     while (step == FAULT_PERMITTED && vma_is_private(fault->vma) && !is_exclusive(fault)) {

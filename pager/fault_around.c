@@ -13,7 +13,7 @@ struct fault_around fault_around_of(const struct fault *fault)
     uint64_t before = (fault->va - vma->start) >> PAGE_SHIFT;
     uint64_t after = (vma->end - page_of(fault->va)) >> PAGE_SHIFT; /* the page itself included */
 
-    if (vma->object == NULL || fault->access == ACCESS_WRITE || most < 2)
+    if (vma->object == NULL || fault->access == ACCESS_WRITE || fault->for_pin || most < 2)
         return (struct fault_around){slot, slot};
     uint64_t first = max_u64(slot - min_u64(slot, before), round_down(slot, most));
     uint64_t end = min_u64(min_u64(first + most, geometry_slots(geometry)), slot + after);

@@ -19,7 +19,7 @@ struct fault_around {
     unsigned end;
 };
 
-/* What this fault may map around its page: nothing, unless it is a read of an object's page. */
+/* What this fault may map around its page: nothing, unless it reads an object's page. */
 struct fault_around fault_around_of(const struct fault *fault);
 
 /*

@@ -6,7 +6,8 @@
  *   left out   nothing in its span would be copied: there is no VMA that goes to the child, or only
  *              such as a fault can rebuild (the policy `refault`)
  *   shared     the kernel shares leaf tables, and nothing in the span forbids it: no DONTFORK,
- *              WIPEONFORK or locked VMA, no pinned private frame, enough entries to be worth it
+ *              WIPEONFORK or locked VMA, no pinned private frame, no entry that should be left out,
+ *              enough entries to be worth it
  *   copied     otherwise, VMA by VMA, into a table of the child's own
  *
  * A kernel that is able to share but does not (SHARING_OFF) takes all these decisions and then
@@ -26,6 +27,7 @@ struct span {
     va_t end;
     struct vma *first;   /* VMA of the parent that reaches into the span */
     bool any_copied;     /* some VMA's entries go to the child */
+    bool any_left_out;   /* some VMA's do not */
     bool any_private;    /* some VMA is private, so writes must be caught above */
     bool any_shared;     /* some VMA is MAP_SHARED */
     bool any_not_shared; /* some VMA forbids sharing */
@@ -51,6 +53,7 @@ static bool vma_is_copied(const struct kernel *kernel, const struct vma *vma)
 static void add_vma(const struct fork *fork, struct span *span, const struct vma *vma)
 {
     span->any_copied |= vma_is_copied(fork->kernel, vma);
+    span->any_left_out |= !vma_is_copied(fork->kernel, vma);
     span->any_private |= vma_is_private(vma);
     span->any_shared |= !vma_is_private(vma);
     span->any_not_shared |= (vma->flags & VMA_NOT_SHARED) != 0;
@@ -84,12 +87,36 @@ static bool holds_pin(const struct ram *ram, const struct table *table)
     return false;
 }
 
+/*
+ * Does the table hold entries that should not go to the child? Sharing it would hand them on: what
+ * the child has resident would tell that tables are shared.
+ */
+static bool holds_left_out(const struct fork *fork, const struct span *span,
+                           const struct table *table)
+{
+    const struct pt_tree *tree = &fork->parent->tree;
+
+    for (const struct vma *vma = span->first; vma != NULL && vma->start < span->end;
+         vma = vma_next(vma)) {
+        va_t end = min_u64(vma->end, span->end);
+
+        if (vma_is_copied(fork->kernel, vma))
+            continue;
+        for (va_t va = max_u64(vma->start, span->start); va < end; va += PAGE_BYTES) {
+            if (!entry_is_none(table_entry(tree->ram, table, geometry_slot(tree->geometry, va, 0))))
+                return true;
+        }
+    }
+    return false;
+}
+
 static bool may_share(const struct fork *fork, const struct span *span, const struct table *table)
 {
     if (fork->kernel->sharing == SHARING_NONE)
         return false;
     bool allowed = !span->any_not_shared && !holds_pin(fork->parent->tree.ram, table) &&
-                   table->used >= fork->kernel->least_shared_entries;
+                   table->used >= fork->kernel->least_shared_entries &&
+                   !(span->any_left_out && holds_left_out(fork, span, table));
 
     return allowed && fork->kernel->sharing == SHARING_LEAF;
 }

@@ -25,27 +25,14 @@ static int own_made_tables(struct mm *mm, va_t start, va_t end)
     return error;
 }
 
-/* No fault can rebuild a guard, so fork has to hand it on: as with pages that were written. */
-static int reserve_families(struct mm *mm, uint32_t vmas)
-{
-    struct machine *machine = mm->machine;
-
-    if (!machine->kernel->merging->keeps_families)
-        return 0;
-    int error = pool_reserve(&machine->anon_families, vmas);
-
-    return error != 0 ? error : pool_reserve(&machine->anon_links, vmas);
-}
-
 int guard_install_prepare(struct mm *mm, va_t start, va_t end)
 {
-    uint32_t vmas = 0;
-    int error = 0;
+    int error = anon_family_reserve_range(mm, start, end);
     va_t from;
 
-    for (; error == 0 && vma_part_next(mm, &start, end, &from) != NULL; vmas++)
+    while (error == 0 && vma_part_next(mm, &start, end, &from) != NULL)
         error = own_made_tables(mm, from, start);
-    return error != 0 ? error : reserve_families(mm, vmas);
+    return error;
 }
 
 static int install_in_leaf(void *context, struct pt_tree *tree, const struct pt_leaf *leaf)
@@ -71,7 +58,7 @@ int guard_install_commit(struct mm *mm, va_t start, va_t end)
     mm_revoke(mm, start, end);
     while ((vma = vma_part_next(mm, &start, end, &from)) != NULL) {
         pt_walk(&mm->tree, from, start, &visitor, NULL);
-        anon_family_join(vma);
+        anon_family_join(vma); /* no fault can rebuild a guard: fork has to hand it on */
     }
     return 0;
 }

@@ -30,8 +30,7 @@ struct machine_options {
     enum mmu_kind mmu;               /* MMU_HOST */
     uint64_t ram_bytes;              /* 1 GiB */
     unsigned map_ahead_pages;        /* 16; 1 shows every page's own fault */
-    bool
-        no_zero_page; /* reads of anonymous memory take frames, as on some virtual machines' kernels */
+    bool no_zero_page; /* a read of anonymous memory takes a frame, as in some virtual machines */
     uint64_t most_space_bytes; /* of an address space: all that the MMU has */
     struct mmu_host_options host;
 };

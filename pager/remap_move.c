@@ -3,8 +3,8 @@
  * Moving entries; remap_move.h says what for.
  *
  * The two places may lie differently within their spans, so a source table's entries go to two
- * tables, or to another part of the very same table. They are moved in pieces: slots in a row of one
- * source table that go to one destination table. Where nothing is mapped in, there are no pieces, so
+ * tables, or to another part of the very same table. They are moved in pieces: slots in a row of a
+ * source table that go to one destination table. Where nothing is mapped in, there are no pieces:
  * a large empty range costs nothing.
  *
  * No walk is under way while a piece is moved: tables may be made for it.
@@ -59,11 +59,39 @@ static va_t piece_end(const struct piece *piece)
     return piece->from + piece->slots * PAGE_BYTES;
 }
 
-/* Counts the tables on the way to `to` that the way to `before` (0: none) does not pass. */
-static void add_tables(const struct geometry *geometry, va_t before, va_t to, struct ram_need *need)
+static struct table *note_missing(void *context, struct pt_tree *tree, unsigned level)
 {
-    for (unsigned level = 0; level + 1 < geometry->levels; level++) {
-        uint64_t table_bytes = geometry_entry_coverage_bytes(geometry, level + 1);
+    unsigned *missing = context;
+
+    (void)tree;
+    *missing = level + 1;
+    return NULL;
+}
+
+/*
+ * How many tables on the way to `to` have to be made, from the leaf table upwards. One that is this
+ * address space's own stays, or goes to the pool with what is unmapped there and comes back from it;
+ * one that others share only goes.
+ */
+static unsigned missing_tables(struct pt_tree *tree, va_t to)
+{
+    static const struct pt_visitor visitor = {.absent = note_missing};
+    struct pt_leaf leaf;
+    unsigned missing = 0;
+
+    if (pt_lookup(tree, to, &leaf))
+        return table_is_shared(leaf.table) ? 1 : 0;
+    pt_walk(tree, page_of(to), page_of(to) + PAGE_BYTES, &visitor, &missing);
+    return missing;
+}
+
+/* Counts what is missing on the way to `to` and not on the way to `before` (0: none) too. */
+static void add_tables(struct pt_tree *tree, va_t before, va_t to, struct ram_need *need)
+{
+    unsigned missing = missing_tables(tree, to);
+
+    for (unsigned level = 0; level < missing; level++) {
+        uint64_t table_bytes = geometry_entry_coverage_bytes(tree->geometry, level + 1);
 
         if (before != 0 && round_down(before, table_bytes) == round_down(to, table_bytes))
             return;
@@ -74,18 +102,14 @@ static void add_tables(const struct geometry *geometry, va_t before, va_t to, st
     }
 }
 
-/*
- * At most so many tables are made. Those that are there already are counted too: what is unmapped at
- * the new place takes its tables away.
- */
-static struct ram_need tables_needed(const struct pt_tree *tree, const struct entry_move *move)
+static struct ram_need tables_needed(struct pt_tree *tree, const struct entry_move *move)
 {
     struct ram_need need = {0};
     struct piece piece = {0};
     va_t before = 0;
 
     for (va_t va = move->from; next_piece(tree, move, va, &piece); va = piece_end(&piece)) {
-        add_tables(tree->geometry, before, piece.to, &need);
+        add_tables(tree, before, piece.to, &need);
         before = piece.to;
     }
     return need;

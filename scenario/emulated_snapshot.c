@@ -77,17 +77,17 @@ static int add_vmas(struct emulated *emulated, struct mm *mm, bool with_usage,
     return error;
 }
 
-int emulated_snapshot(struct backend *backend, uint16_t number, bool with_usage,
+int emulated_snapshot(struct backend *backend, uint16_t task, bool with_usage,
                       struct scenario_snapshot *snapshot)
 {
     struct emulated *emulated = emulated_of(backend);
-    const struct task *task = emulated_task(backend, number);
+    const struct task *found = emulated_task(backend, task);
 
     snapshot->count = 0;
-    if (task == NULL)
+    if (found == NULL)
         return -ESRCH;
     machine_lock(emulated->machine);
-    int error = add_vmas(emulated, task->mm, with_usage, snapshot);
+    int error = add_vmas(emulated, found->mm, with_usage, snapshot);
 
     machine_unlock(emulated->machine);
     return error;

@@ -172,8 +172,8 @@ void picture_take_locked(struct picture *picture, struct emulated *emulated)
         picture->of[kind].count = 0;
     picture->failed = false;
     picture->taken = true;
-    for (uint16_t i = 0; i < SCENARIO_MOST_TASKS; i++) {
-        painter.slot = i;
+    for (unsigned i = 0; i < SCENARIO_MOST_TASKS; i++) {
+        painter.slot = (uint16_t)i;
         if (emulated->slots[i].is_alive)
             draw_task(&painter, emulated->slots[i].task->mm);
     }

@@ -133,10 +133,11 @@ static void write_entries(const struct differ *differ, const struct picture_row 
 {
     char text[ENTRY_TEXT_BYTES] = "none";
 
-    if (first != NULL)
+    if (first != NULL && last != NULL) {
         entry_run_format(text, sizeof(text), first->as.entry.entry, last->as.entry.entry, NULL);
-    if (first != NULL && entry_is_present(first->as.entry.entry))
-        fprintf(differ->out, "%s ", frame_kind_names[first->as.entry.kind]);
+        if (entry_is_present(first->as.entry.entry))
+            fprintf(differ->out, "%s ", frame_kind_names[first->as.entry.kind]);
+    }
     fputs(text, differ->out);
 }
 

@@ -92,12 +92,12 @@ static void find_holders(struct emulated *emulated, struct holders *holders)
 {
     static const struct pt_visitor visitor = {.leaf = add_leaf};
 
-    for (uint16_t i = 0; i < SCENARIO_MOST_TASKS; i++) {
+    for (unsigned i = 0; i < SCENARIO_MOST_TASKS; i++) {
         if (!emulated->slots[i].is_alive)
             continue;
         const struct pt_tree *tree = &emulated->slots[i].task->mm->tree;
 
-        holders->slot = i;
+        holders->slot = (uint16_t)i;
         pt_walk_const(tree, 0, tree->geometry->user_end, &visitor, holders);
     }
     for (const struct object *object = emulated->machine->object_list; object != NULL;

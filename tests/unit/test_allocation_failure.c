@@ -9,11 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pager/abi.h"
 #include "pager/map.h"
 #include "pager/object.h"
 #include "pager/pin.h"
+#include "pager/remap.h"
 #include "pager/user_copy.h"
-#include "tests/support/world.h"
+#include "tests/support/kept_memory.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -37,71 +39,6 @@ struct failure_case {
     bool writes_shared;              /* what goes well shows in the parent */
     int (*act)(struct scene *scene); /* 0, -ENOMEM, RESULT_KILLED */
 };
-
-/* --- what must stay --- */
-
-struct kept_page {
-    va_t va;
-    uint8_t bytes[PAGE_BYTES];
-};
-
-struct kept_vma {
-    va_t start;
-    va_t end;
-    uint32_t flags;
-};
-
-/* The mappings of a task, and every page that is there. */
-struct memory {
-    size_t vma_count;
-    size_t page_count;
-    struct kept_vma vmas[32];
-    struct kept_page pages[160];
-};
-
-static void keep_page(struct memory *memory, struct mm *mm, va_t va)
-{
-    entry_t entry = pt_entry(&mm->tree, va);
-
-    if (!entry_is_present(entry))
-        return;
-    assert_true(memory->page_count < sizeof(memory->pages) / sizeof(memory->pages[0]));
-    struct kept_page *page = &memory->pages[memory->page_count++];
-
-    page->va = va;
-    memcpy(page->bytes, frame_data(mm->tree.ram, entry_pfn(entry)), PAGE_BYTES);
-}
-
-static struct memory *memory_of(const struct task *task)
-{
-    struct memory *memory = calloc(1, sizeof(*memory));
-
-    assert_non_null(memory);
-    for (struct vma *vma = vma_find(task->mm, 0); vma != NULL; vma = vma_next(vma)) {
-        assert_true(memory->vma_count < sizeof(memory->vmas) / sizeof(memory->vmas[0]));
-        memory->vmas[memory->vma_count++] = (struct kept_vma){
-            .start = vma->start, .end = vma->end, .flags = vma->flags & ~VMA_ANCESTRY};
-        for (va_t va = vma->start; va < vma->end; va += PAGE_BYTES)
-            keep_page(memory, task->mm, va);
-    }
-    return memory;
-}
-
-/* More pages may be there now, but none that was is gone or differs. */
-static void assert_memory_is_kept(const struct memory *before, const struct task *task)
-{
-    struct memory *after = memory_of(task);
-
-    assert_int_equal(after->vma_count, before->vma_count);
-    assert_memory_equal(after->vmas, before->vmas, sizeof(after->vmas));
-    for (size_t i = 0, j = 0; i < before->page_count; i++) {
-        while (j < after->page_count && after->pages[j].va < before->pages[i].va)
-            j++;
-        assert_true(j < after->page_count);
-        assert_memory_equal(&after->pages[j], &before->pages[i], sizeof(after->pages[j]));
-    }
-    free(after);
-}
 
 /* --- the scene --- */
 
@@ -332,6 +269,62 @@ static int act_brk_down(struct scene *scene)
     return sys_brk(actor(scene), wanted) == wanted ? 0 : -ENOMEM;
 }
 
+#define FIXED (ABI_MREMAP_MAYMOVE | ABI_MREMAP_FIXED)
+
+/* Places and sizes count from the base on: `from` and `to` in bytes. */
+static int remap(struct scene *scene, struct remap_request request)
+{
+    va_t address;
+
+    request.address += scene->base;
+    request.new_address += scene->base;
+    return sys_mremap(actor(scene), &request, &address);
+}
+
+/* To where nothing is, and differently within its spans. */
+static int act_move(struct scene *scene)
+{
+    uint64_t bytes = 2 * scene->span;
+
+    return remap(scene, (struct remap_request){4 * PAGE_BYTES, bytes, bytes, FIXED,
+                                               8 * scene->span + 7 * PAGE_BYTES});
+}
+
+static int act_move_over(struct scene *scene)
+{
+    return remap(scene, (struct remap_request){2 * PAGE_BYTES, scene->span, scene->span / 2, FIXED,
+                                               2 * scene->span});
+}
+
+/* Private and shared memory and the hole behind them; all stay mapped. */
+static int act_move_and_keep(struct scene *scene)
+{
+    uint64_t bytes = 2 * scene->span + 2 * PAGE_BYTES;
+
+    return remap(scene, (struct remap_request){scene->span, bytes, bytes,
+                                               FIXED | ABI_MREMAP_DONTUNMAP, 9 * scene->span});
+}
+
+static int act_grow_with_move(struct scene *scene)
+{
+    uint64_t bytes = SPANS * scene->span - PAGE_BYTES;
+
+    return remap(scene,
+                 (struct remap_request){0, bytes, bytes + scene->span, ABI_MREMAP_MAYMOVE, 0});
+}
+
+static int act_grow(struct scene *scene)
+{
+    va_t heap = SPANS * scene->span + 2 * PAGE_BYTES;
+
+    return remap(scene, (struct remap_request){heap, PAGE_BYTES, scene->span, 0, 0});
+}
+
+static int act_shrink(struct scene *scene)
+{
+    return remap(scene, (struct remap_request){PAGE_BYTES, 2 * scene->span, 3 * PAGE_BYTES, 0, 0});
+}
+
 static int act_pin(struct scene *scene)
 {
     struct pin pin;
@@ -401,6 +394,12 @@ static const struct failure_case cases[] = {
     {"mmap of shared memory over mappings", true, false, false, act_map_shared_over},
     {"brk up", true, false, false, act_brk},
     {"brk down", true, false, false, act_brk_down},
+    {"mremap to a free place", true, false, false, act_move},
+    {"mremap over mappings, smaller", true, false, false, act_move_over},
+    {"mremap of several mappings that stay", true, true, false, act_move_and_keep},
+    {"mremap, larger, with a move", true, false, false, act_grow_with_move},
+    {"mremap, larger in place", true, false, false, act_grow},
+    {"mremap, smaller in place", true, false, false, act_shrink},
     {"pin", true, false, false, act_pin},
     {"exec", true, false, false, act_exec},
     {"exec from user code", true, false, false, act_exec_inside},

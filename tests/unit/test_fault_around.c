@@ -137,7 +137,7 @@ static void test_partly_there(void **state)
     }
 }
 
-/* A write maps nothing around, and neither does a kernel that does not know of it. */
+/* A write maps nothing around, nor does a pin, and neither does a kernel that does not know of it. */
 static void test_nothing_around(void **state)
 {
     static const char *const plain[] = {"2.5.41", "2.5.41-mm2", "2.5.41-mm2-shared"};
@@ -160,6 +160,10 @@ static void test_nothing_around(void **state)
         trap_map_object(&trap, parent, trap.base, 8, i / 2 ? MAP_REQUEST_SHARED : 0, object, 0);
         trap_write(&trap, parent, trap_page(&trap, 2), 'x');
         expect_mapped(&trap, parent, trap.base, "00100000");
+        struct pin pin = trap_pin(&trap, parent, trap_page(&trap, 5), ACCESS_READ);
+
+        expect_mapped(&trap, parent, trap.base, "00100100");
+        trap_unpin(&trap, &pin);
         trap_close(&trap);
     }
 }

@@ -223,6 +223,77 @@ static void check_release_ranges(const struct geometry *geometry)
     }
 }
 
+/* Every range to every place of another table: entries as they were, and nothing left behind. */
+static void move_range(const struct geometry *geometry, unsigned first, unsigned count, unsigned to)
+{
+    struct scene scene;
+    const char *source[SLOTS];
+    const char *destination[SLOTS] = {"none", "none", "none", "none"};
+    char expected[256] = "";
+
+    scene_begin(&scene, geometry);
+    fill_all_kinds(&scene);
+    struct table_move move = {.source = scene.table,
+                              .from = first,
+                              .destination = copy_of(&scene),
+                              .to = to,
+                              .count = count};
+
+    table_move(&scene.fixture.ram, &move);
+    for (unsigned slot = 0; slot < SLOTS; slot++)
+        source[slot] = slot >= first && slot < first + count ? "none" : kept[slot];
+    for (unsigned i = 0; i < count; i++)
+        destination[to + i] = kept[first + i];
+    /* The file's frame is the first one met when the anonymous one alone has gone. */
+    if (first == 0 && count == 1) {
+        source[1] = "file1x1 rwAD";
+        destination[to] = "f2x1 rwADX";
+    }
+    add_row(expected, sizeof(expected), "P: T1x1 rw", source);
+    add_row(expected, sizeof(expected), "C: T2x1 rw", destination);
+    assert_scene(&scene, expected);
+    assert_int_equal(scene.fixture.events.counts[EVENT_ENTRY_MOVED], count);
+    scene_end(&scene);
+}
+
+static void check_move_ranges(const struct geometry *geometry)
+{
+    for (unsigned first = 0; first < SLOTS; first++) {
+        for (unsigned count = 1; first + count <= SLOTS; count++) {
+            for (unsigned to = 0; to + count <= SLOTS; to++)
+                move_range(geometry, first, count, to);
+        }
+    }
+}
+
+/* Within one table; and a pinned page takes its table's mark along. */
+static void check_move_within(const struct geometry *geometry)
+{
+    struct scene scene;
+    struct ram *ram = &scene.fixture.ram;
+
+    scene_begin(&scene, geometry);
+    pfn_t pfn = fixture_fill(&scene.fixture, &scene.tree, 0, FRAME_ANON, 1, ENTRY_DIRTY);
+    struct table_move within = {
+        .source = scene.table, .from = 0, .destination = scene.table, .to = 2, .count = 2};
+
+    table_move(ram, &within);
+    assert_scene(&scene, "P: T1x1 rw | none | none | f1x1 r-D | none\nC: no table\n");
+    assert_int_equal(scene.table->low, 2);
+    assert_int_equal(scene.table->high, 3);
+    fixture_pin(&scene.fixture, pfn);
+    scene.table->may_hold_pin = true;
+    struct table_move away = {
+        .source = scene.table, .from = 0, .destination = copy_of(&scene), .to = 0, .count = SLOTS};
+
+    table_move(ram, &away);
+    assert_true(away.destination->may_hold_pin);
+    assert_scene(&scene, "P: T1x1 rw | none | none | none | none\n"
+                         "C: T2x1 rw | none | none | f1x2 r-D p1 | none\n");
+    fixture_unpin(&scene.fixture, pfn);
+    scene_end(&scene);
+}
+
 /* Two ranges copied one after the other make one table, as two mappings of a span do at fork. */
 static void check_copy_in_pieces(const struct geometry *geometry)
 {
@@ -326,6 +397,8 @@ IN_EVERY_GEOMETRY(dirty_moves_to_the_frame)
 IN_EVERY_GEOMETRY(copy_ranges)
 IN_EVERY_GEOMETRY(copy_in_pieces)
 IN_EVERY_GEOMETRY(release_ranges)
+IN_EVERY_GEOMETRY(move_ranges)
+IN_EVERY_GEOMETRY(move_within)
 IN_EVERY_GEOMETRY(pinned_frames)
 IN_EVERY_GEOMETRY(next_used)
 IN_EVERY_GEOMETRY(books_at_random)
@@ -339,6 +412,8 @@ int main(void)
         cmocka_unit_test(test_copy_ranges),
         cmocka_unit_test(test_copy_in_pieces),
         cmocka_unit_test(test_release_ranges),
+        cmocka_unit_test(test_move_ranges),
+        cmocka_unit_test(test_move_within),
         cmocka_unit_test(test_pinned_frames),
         cmocka_unit_test(test_next_used),
         cmocka_unit_test(test_books_at_random),
