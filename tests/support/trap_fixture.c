@@ -350,14 +350,16 @@ static void make_access(struct forklab_user *user, void *argument)
 {
     struct user_access *made = argument;
     const struct event_log *events = &made->machine->events;
-    uint64_t faults = events->counts[EVENT_FAULT];
+    /* It changes behind the compiler's back: the access below may fault. */
+    const volatile uint64_t *counted = &events->counts[EVENT_FAULT];
+    uint64_t faults = *counted;
 
     made->recorded = events->recorded;
     if (made->access == ACCESS_WRITE)
         forklab_store8(user, made->va, made->value);
     else
         made->value = forklab_load8(user, made->va);
-    made->faults = events->counts[EVENT_FAULT] - faults;
+    made->faults = *counted - faults;
 }
 
 static int run_access(struct trap *trap, struct task *task, struct user_access *made)
