@@ -4,6 +4,9 @@
  *
  * Where a mapping goes is judged before what it is (Linux's do_mmap()): so what is wrong with flags
  * and descriptor is found here, and goes with the request as its refusal.
+ *
+ * Not offered, and refused: huge pages, MAP_DROPPABLE, and PROT_GROWSDOWN and PROT_GROWSUP, with
+ * which mprotect reaches to the end of a mapping that grows.
  */
 #include "pager/abi_call.h"
 
@@ -11,18 +14,20 @@
 
 #include "pager/map.h"
 
-/* Flags that MAP_SHARED_VALIDATE knows, but for those of huge pages and of the past: LOCKED and
- * older, without FIXED_NOREPLACE. */
+/* MAP_32BIT, MAP_ABOVE4G, MAP_DENYWRITE, MAP_EXECUTABLE: known, and without effect. */
+#define MAP_IDLE_FLAGS (0x40u | 0x80u | 0x800u | 0x1000u)
+
+#define MAP_HUGETLB 0x40000u
+
+/* Flags that MAP_SHARED_VALIDATE knows of a file: those that are older than it. */
 #define KNOWN_FLAGS                                                                                \
-    (ABI_MAP_TYPE_BITS | ABI_MAP_FIXED | ABI_MAP_ANONYMOUS | ABI_MAP_GROWSDOWN | ABI_MAP_LOCKED |  \
-     ABI_MAP_NORESERVE | ABI_MAP_POPULATE | ABI_MAP_NONBLOCK | ABI_MAP_STACK | ABI_MAP_OLD_FLAGS)
-#define ABI_MAP_TYPE_BITS (ABI_MAP_SHARED | ABI_MAP_PRIVATE)
+    (ABI_MAP_SHARED_VALIDATE | ABI_MAP_FIXED | ABI_MAP_ANONYMOUS | ABI_MAP_GROWSDOWN |             \
+     ABI_MAP_LOCKED | ABI_MAP_NORESERVE | ABI_MAP_POPULATE | ABI_MAP_NONBLOCK | ABI_MAP_STACK |    \
+     MAP_IDLE_FLAGS)
 
-/* MAP_32BIT, MAP_ABOVE4G, MAP_DENYWRITE, MAP_EXECUTABLE, MAP_HUGETLB: accepted, without effect. */
-#define ABI_MAP_OLD_FLAGS (0x40u | 0x80u | 0x800u | 0x1000u | 0x40000u)
-
-/* Of mprotect: PROT_SEM has no effect on x86. */
-#define ABI_PROT_SEM 8u
+/* Of mprotect: PROT_SEM has no effect on x86; which way a mapping grows is one or the other. */
+#define PROT_SEM 8u
+#define PROT_GROWS_BOTH_WAYS 0x03000000u
 
 static bool is_shared(const struct abi_mmap *call)
 {
@@ -93,12 +98,16 @@ int abi_mmap(struct task *task, const struct abi_mmap *call, va_t *address)
 
     if (call->offset_bytes % PAGE_BYTES != 0)
         return -EINVAL;
+    if ((call->flags & ABI_MAP_ANONYMOUS) && (call->flags & MAP_HUGETLB))
+        return -ENOMEM; /* the pool is empty */
     if (call->flags & ABI_MAP_ANONYMOUS) {
         request.refusal = anonymous_refusal(call);
         return sys_mmap(task, &request, address);
     }
     if (call->file == NULL)
         return -EBADF;
+    if (call->flags & MAP_HUGETLB)
+        return -EINVAL;
     request.refusal = file_refusal(call);
     request.object = call->file->object;
     request.offset_bytes = call->offset_bytes;
@@ -109,7 +118,9 @@ int abi_mmap(struct task *task, const struct abi_mmap *call, va_t *address)
 
 int abi_mprotect(struct task *task, va_t start, uint64_t bytes, uint32_t protection)
 {
-    return sys_mprotect(task, start, bytes, protection & ~ABI_PROT_SEM);
+    if ((protection & PROT_GROWS_BOTH_WAYS) == PROT_GROWS_BOTH_WAYS)
+        return -EINVAL;
+    return sys_mprotect(task, start, bytes, protection & ~PROT_SEM);
 }
 
 int task_limit(struct task *task, enum limit limit, uint64_t more_bytes)

@@ -66,7 +66,7 @@ static bool keeps_families(const struct vma *vma)
 static bool are_kin(const struct vma *lower, const struct vma *upper)
 {
     return lower->end == upper->start && lower->object == upper->object &&
-           ((lower->flags ^ upper->flags) & ~(VMA_PROTECTION | VMA_ANCESTRY)) == 0 &&
+           ((lower->flags ^ upper->flags) & ~(VMA_PROTECTION | VMA_STICKY)) == 0 &&
            vma_object_page(lower, lower->end) == upper->object_page;
 }
 

@@ -22,6 +22,7 @@ struct fault {
     va_t va;
     enum access access;
     uint32_t task_id; /* for the record */
+    bool for_pin;     /* nothing is mapped around the page, as with a write */
     unsigned steps;   /* applied so far, without what a processor does by itself */
     /* what fault_classify() saw; stale after fault_apply() */
     struct vma *vma;

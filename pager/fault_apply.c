@@ -220,6 +220,24 @@ static int apply_mark_dirty(struct fault *fault)
     return 0;
 }
 
+/*
+ * A read past the end of an object is bad, but first Linux maps what lies around it.
+ */
+static void fill_around_nothing(struct fault *fault)
+{
+    struct fault_around around = fault_around_of(fault);
+    struct ram_need need = {.mappings = around.end - around.first};
+    bool for_all = fault->has_table && fault->leaf.upper_writable;
+    struct table *table;
+
+    if (!fault_around_finds(fault, &around))
+        return;
+    int error = for_all ? table_to_fill(fault, &need, &table) : own_table(fault, &need, &table);
+
+    if (error == 0)
+        fault_around_fill(fault, &around, table);
+}
+
 int fault_apply(struct fault *fault, enum event step)
 {
     switch (step) {
@@ -277,7 +295,7 @@ static void mark_accessed(struct fault *fault)
     table_change(ram, table_for_all(ram, fault->leaf.table), slot_of(fault), fault->entry);
 }
 
-/* Linux founds the family of a mapping that is to grow before it finds that the limits forbid it. */
+/* Linux founds the family of a mapping that is to grow before it asks whether the limits allow. */
 static void note_refused_growth(struct fault *fault)
 {
     if (fault_meets_stack(fault) && anon_family_reserve(fault->vma) == 0)
@@ -291,6 +309,8 @@ enum event fault_resolve(struct fault *fault)
 
         if (step == EVENT_BAD_MAPERR)
             note_refused_growth(fault);
+        if (step == EVENT_BAD_BUS)
+            fill_around_nothing(fault);
         if (fault_is_bad(step))
             return step;
         if (step == FAULT_PERMITTED)
@@ -312,6 +332,7 @@ static bool is_exclusive(const struct fault *fault)
 
 enum event fault_resolve_exclusive(struct fault *fault)
 {
+    fault->for_pin = true;
     enum event step = fault_resolve(fault);
 
     while (step == FAULT_PERMITTED && vma_is_private(fault->vma) && !is_exclusive(fault)) {

@@ -19,8 +19,11 @@ struct fault_around {
     unsigned end;
 };
 
-/* What this fault may map around its page: nothing, unless it is a read of an object's page. */
+/* What this fault may map around its page: nothing, unless it reads an object's page. */
 struct fault_around fault_around_of(const struct fault *fault);
+
+/* Is any of them absent here and in the object's memory? */
+bool fault_around_finds(const struct fault *fault, const struct fault_around *around);
 
 /*
  * Maps those that the object has, with the rights of an unwritten page. Reserved: a mapping for

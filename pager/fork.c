@@ -47,7 +47,7 @@ static bool vma_is_copied(const struct kernel *kernel, const struct vma *vma)
 {
     if (vma->flags & (VMA_DONT_FORK | VMA_WIPE_ON_FORK))
         return false;
-    return kernel->fork_entries == FORK_COPIES_ALL || (vma->flags & VMA_ANCESTRY) != 0;
+    return kernel->fork_entries == FORK_COPIES_ALL || (vma->flags & VMA_STICKY) != 0;
 }
 
 static void add_vma(const struct fork *fork, struct span *span, const struct vma *vma)

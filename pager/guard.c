@@ -58,7 +58,9 @@ int guard_install_commit(struct mm *mm, va_t start, va_t end)
     mm_revoke(mm, start, end);
     while ((vma = vma_part_next(mm, &start, end, &from)) != NULL) {
         pt_walk(&mm->tree, from, start, &visitor, NULL);
-        anon_family_join(vma); /* no fault can rebuild a guard: fork has to hand it on */
+        vma->flags |= VMA_MAYBE_GUARD;
+        if (vma->object == NULL)
+            anon_family_join(vma); /* as Linux does, though here nothing needs it */
     }
     return 0;
 }

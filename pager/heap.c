@@ -3,8 +3,8 @@
  * brk: the heap grows and shrinks by whole pages behind a break that may stand anywhere.
  *
  * It is private anonymous memory, which joins with what lies below it alone, in today's Linux only
- * with what reaches beyond the heap's start; a page is kept free above it. What of it was unmapped by
- * other calls stays so, and then it cannot shrink.
+ * with what reaches beyond the heap's start; a page is kept free above it. What of it was unmapped
+ * by other calls stays so, and then it cannot shrink.
  */
 #include <errno.h>
 

@@ -7,8 +7,8 @@
  *                     of a vfork name each other and have the same one
  *   vmas-ordered      VMAs are ordered, disjoint, page-aligned, in the address space; the index
  *                     finds each from both of its ends
- *   vmas-merged       no two neighbours that could be one VMA, by the kernel's policy; but for those
- *                     that the kernel is known to leave apart
+ *   vmas-merged       no two neighbours that could be one VMA, by the kernel's policy, but for
+ *                     those that the kernel is known to leave apart
  *   families-agree    a family's counts are what its VMAs say; a VMA has a family if it was written
  *                     privately, where families are kept; an anonymous page lies in such a VMA
  *   object-lists      an object's list holds just the VMAs that map it

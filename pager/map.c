@@ -7,6 +7,9 @@
 
 #include "pager/advise.h"
 
+/* As long as a file can be. */
+#define MOST_FILE_BYTES ((uint64_t)INT64_MAX)
+
 static va_t span_end(const struct mm *mm, va_t va)
 {
     return geometry_span_start(mm->tree.geometry, va) + geometry_span_bytes(mm->tree.geometry);
@@ -144,7 +147,8 @@ static int check_object(const struct map_request *request, uint64_t bytes)
     bool shared = (request->flags & MAP_REQUEST_SHARED) != 0;
     bool writes = shared && (request->protection & VMA_WRITE);
 
-    if (object != NULL && request->offset_bytes > UINT64_MAX - bytes)
+    if (object != NULL &&
+        request->offset_bytes / PAGE_BYTES > (MOST_FILE_BYTES - bytes) / PAGE_BYTES)
         return -EOVERFLOW;
     if (request->refusal != 0)
         return request->refusal;

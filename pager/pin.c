@@ -11,7 +11,12 @@
 static int pin_locked(struct mm *mm, va_t va, enum access access, pfn_t *pfn)
 {
     struct fault fault = {.mm = mm, .va = va, .access = access};
+    const struct vma *vma = vma_find(mm, va);
     struct ram *ram = mm->tree.ram;
+
+    /* No stack grows for a pin, as in Linux. */
+    if (vma == NULL || !vma_contains(vma, va))
+        return -EFAULT;
     enum event result = fault_resolve_exclusive(&fault);
 
     if (result != FAULT_PERMITTED)

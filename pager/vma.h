@@ -6,8 +6,8 @@
  * also on the object's list, which is the way from an object to its mappings.
  *
  * Anonymous memory has pages by number too: the address that it was first mapped at, which mremap
- * keeps. A VMA that was written privately has a family (anon_family.h). Both decide which neighbours
- * can be one VMA (vma_merge.h).
+ * keeps. A VMA that was written privately has a family (anon_family.h). Both decide which
+ * neighbours can be one VMA (vma_merge.h).
  *
  * COW depends on `private and may write`, never on the protection of the moment: a mapping may be
  * read-only at fork and writable again after it.
@@ -42,6 +42,11 @@ struct object;
 #define VMA_RANDOM (1u << 13)
 #define VMA_DONT_DUMP (1u << 14)
 #define VMA_NO_HUGE_PAGE (1u << 15) /* MAP_STACK */
+
+#define VMA_MAYBE_GUARD (1u << 16) /* guard pages were installed: fork hands its entries on */
+
+/* Flags that keep no neighbours apart: of two that become one, the one has those of both. */
+#define VMA_STICKY (VMA_ANCESTRY | VMA_MAYBE_GUARD)
 
 /* Flags that touch entries: sharers of a table must agree on them. */
 #define VMA_LAYOUT_FLAGS                                                                           \
@@ -134,8 +139,9 @@ struct vma *vma_map(struct mm *mm, const struct vma_shape *shape, const struct v
 struct vma *vma_map_behind(struct mm *mm, const struct vma_shape *shape, struct vma *previous);
 
 /*
- * Gives [start, end), which lies within `*vma`, other flags: joins it with the neighbours that it is
- * like then, else cuts the VMA. `*vma` is then the one that covers the range. Reserved: two VMAs.
+ * Gives [start, end), which lies within `*vma`, other flags: joins it with the neighbours that it
+ * is like then, else cuts the VMA. `*vma` is then the one that covers the range. Reserved: two
+ * VMAs.
  * -ENOMEM: that would be too many VMAs. One cut may have been made, but nothing has new flags.
  */
 int vma_modify(struct vma **vma, va_t start, va_t end, uint32_t flags);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Merging of VMAs: the policies, and how a range is mapped or changed by them. The machine's lock is
- * held.
+ * Merging of VMAs: the policies, and how a range is mapped or changed by them. The machine's lock
+ * is held.
  */
 #include "pager/vma_merge.h"
 
@@ -14,8 +14,8 @@
 /* --- the policies --- */
 
 /* Flags by which nobody is told apart. */
-#define IGNORED_BY_FAMILY VMA_ANCESTRY
-#define IGNORED_BY_ALIKE (VMA_ANCESTRY | VMA_ACCOUNT)
+#define IGNORED_BY_FAMILY VMA_STICKY
+#define IGNORED_BY_ALIKE (VMA_STICKY | VMA_ACCOUNT)
 
 static bool same_flags(const struct merge_range *range, const struct vma *neighbour,
                        uint32_t ignored)
@@ -142,7 +142,7 @@ bool vma_continues(const struct vma *lower, const struct vma *upper)
 /* The VMA comes to stand for pages of another one, and so for its families. */
 static void take_over(struct vma *vma, const struct vma *from)
 {
-    vma->flags |= from->flags & VMA_ANCESTRY;
+    vma->flags |= from->flags & VMA_STICKY;
     if (vma->family == NULL)
         anon_family_copy(vma, from);
 }

@@ -357,24 +357,48 @@ static void release_all(struct emulated *emulated)
     emulated_close_programs(emulated);
 }
 
+static bool nothing_is_left(const struct emulated *emulated, char *why, size_t why_bytes)
+{
+    struct machine *machine = emulated->machine;
+    uint32_t used = machine_used_frames(machine);
+
+    if (machine->vmas.used_count == 0 && machine->mms.used_count == 0 &&
+        machine->tasks.used_count == 0 && machine->objects.used_count == 0 &&
+        used == emulated->frames_before)
+        return true;
+    snprintf(why, why_bytes,
+             "left over: %zu VMAs, %zu address spaces, %zu tasks, %zu objects, %d frames",
+             machine->vmas.used_count, machine->mms.used_count, machine->tasks.used_count,
+             machine->objects.used_count, (int)(used - emulated->frames_before));
+    return false;
+}
+
 static bool end(struct backend *backend, char *why, size_t why_bytes)
 {
     struct emulated *emulated = emulated_of(backend);
-    struct machine *machine = emulated->machine;
 
     release_all(emulated);
-    uint32_t used = machine_used_frames(machine);
-    bool nothing_left = machine->vmas.used_count == 0 && machine->mms.used_count == 0 &&
-                        machine->tasks.used_count == 0 && machine->objects.used_count == 0 &&
-                        used == emulated->frames_before;
+    bool whole = nothing_is_left(emulated, why, why_bytes);
 
-    if (!nothing_left)
-        snprintf(why, why_bytes,
-                 "left over: %zu VMAs, %zu address spaces, %zu tasks, %zu objects, %d frames",
-                 machine->vmas.used_count, machine->mms.used_count, machine->tasks.used_count,
-                 machine->objects.used_count, (int)(used - emulated->frames_before));
     free_parts(emulated);
-    return nothing_left;
+    return whole;
+}
+
+bool emulated_renew(struct backend *backend, char *why, size_t why_bytes)
+{
+    struct emulated *emulated = emulated_of(backend);
+
+    release_all(emulated);
+    memset(emulated->slots, 0, sizeof(emulated->slots));
+    memset(emulated->files, 0, sizeof(emulated->files));
+    memset(emulated->pins, 0, sizeof(emulated->pins));
+    emulated->births = 0;
+    if (!nothing_is_left(emulated, why, why_bytes))
+        return false;
+    if (task_create(emulated->machine, &emulated->init) == 0)
+        return true;
+    snprintf(why, why_bytes, "there is no memory for a task, though all was given back");
+    return false;
 }
 
 static const struct backend_ops emulated_ops = {

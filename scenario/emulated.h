@@ -18,6 +18,12 @@
 int emulated_create(struct backend **backend, const struct machine_options *options, char *problem,
                     size_t problem_bytes);
 
+/*
+ * Ends all tasks, files and pins as end() does and begins anew, on the same machine, whose free frames
+ * keep what they held. False when something is lost; then nothing but end() may follow.
+ */
+bool emulated_renew(struct backend *backend, char *why, size_t why_bytes);
+
 /* The machine under it: for the fuzzer's checks, pages and tests. */
 struct machine *emulated_machine(struct backend *backend);
 

@@ -65,7 +65,7 @@ enum verb_answers {
 
 extern const enum verb_answers verb_answers[VERB_COUNT];
 
-/* Does the verb load or store as user code, so that it can be killed by a signal and takes faults? */
+/* Does the verb load or store as user code, so that it takes faults and a signal can kill it? */
 bool verb_is_access(enum scenario_verb verb);
 
 /* Is it a statement about the run and not an operation? */

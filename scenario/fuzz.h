@@ -2,9 +2,10 @@
 /*
  * Random scenarios, compared on two backends, and shortened when they disagree.
  *
- * A run is cut into episodes: a new pair of backends, some hundred operations, the comparison of
- * all that can be seen, and the proof that nothing is lost. Each episode has a seed of its own,
- * made from the run's and its number, so that one alone can be repeated.
+ * A run is cut into episodes: backends with no task, some hundred operations, the comparison of all
+ * that can be seen, and the proof that nothing is lost. Each episode has a seed of its own, made from
+ * the run's and its number, so that one alone can be repeated. A machine goes from episode to
+ * episode: its free frames hold what they held, and cost the host nothing.
  */
 #ifndef FORKLAB_SCENARIO_FUZZ_H
 #define FORKLAB_SCENARIO_FUZZ_H
@@ -75,6 +76,7 @@ struct fuzz_comparison {
     struct backend *one;
     struct backend *other; /* NULL: nothing to compare with; the operations are performed */
     bool checks;           /* every invariant after every operation */
+    bool checks_at_end;    /* every invariant once */
     bool vmas;             /* the mappings VMA by VMA; else only which rights are where */
     bool usage;            /* Rss and its kin */
     bool residency;        /* what mincore tells */

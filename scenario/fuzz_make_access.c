@@ -2,7 +2,7 @@
 /* Where random loads, stores and pins go, and what they store. */
 #include "scenario/fuzz_maker.h"
 
-enum { MOST_LETTERS = 12, SWEEP_PAGES = 32, LONG_SWEEP_PAGES = 128, ATTEMPTS = 6 };
+enum { MOST_LETTERS = 12, SWEEP_PAGES = 12, LONG_SWEEP_PAGES = 96, ATTEMPTS = 6 };
 
 /* What an access is about. */
 struct target {
@@ -156,7 +156,7 @@ bool make_store(struct maker *maker, struct scenario_operation *operation)
 static bool make_sweep(struct maker *maker, struct scenario_operation *operation, bool write)
 {
     struct target target;
-    unsigned most = maker->mix->low_memory || percent(maker, 10) ? LONG_SWEEP_PAGES : SWEEP_PAGES;
+    unsigned most = maker->mix->low_memory || percent(maker, 5) ? LONG_SWEEP_PAGES : SWEEP_PAGES;
     struct wish wish = {.write = write, .most = 1 + (uint32_t)below(maker, most)};
 
     if (!find_target(maker, &wish, &target))
@@ -198,8 +198,9 @@ bool make_pin(struct maker *maker, struct scenario_operation *operation)
     struct target target;
     struct wish wish = {.may_doubt = true, .most = 1};
 
-    operation->write = percent(maker, 50);
-    wish.write = operation->write || maker->mix->for_host;
+    /* What pins on the real kernel pins for writing. */
+    operation->write = maker->mix->for_host || percent(maker, 50);
+    wish.write = operation->write;
     if (!choose_pin(maker, false, &operation->pin) || !find_target(maker, &wish, &target))
         return false;
     set_address(operation, &target, 0);

@@ -53,6 +53,8 @@ bool make_madvise(struct maker *maker, struct scenario_operation *operation)
 
     if (advice == ABI_MADV_GUARD_INSTALL)
         range.pages = (uint32_t)min_u64(range.pages, 2);
+    else if (advice == ABI_MADV_POPULATE_READ || advice == ABI_MADV_POPULATE_WRITE)
+        maker_keep_small(maker, &range);
     operation->advice = advice;
     maker_set_range(maker, operation, &range);
     note_advice(maker, &range, advice);
@@ -66,6 +68,7 @@ bool make_lock(struct maker *maker, struct scenario_operation *operation)
 
     if (maker->mix->low_memory)
         return false;
+    maker_keep_small(maker, &range);
     maker_set_range(maker, operation, &range);
     if (percent(maker, 5))
         operation->address.offset_bytes += below(maker, PAGE_BYTES);

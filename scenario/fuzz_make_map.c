@@ -25,7 +25,7 @@ uint32_t maker_area_page(struct maker *maker)
 uint32_t maker_size_pages(struct maker *maker)
 {
     uint32_t span = span_pages(maker);
-    unsigned small = maker->mix->low_memory ? 30 : 60;
+    unsigned small = maker->mix->low_memory ? 30 : 70;
 
     if (percent(maker, small) || span < MIDDLE_PAGES)
         return 1 + (uint32_t)below(maker, SMALL_PAGES);
@@ -71,6 +71,12 @@ struct maker_range maker_range(struct maker *maker, unsigned whole_chance)
     if (percent(maker, 10))
         range.pages += (uint32_t)below(maker, SMALL_PAGES); /* over its end */
     return range;
+}
+
+void maker_keep_small(struct maker *maker, struct maker_range *range)
+{
+    if (!percent(maker, 3))
+        range->pages = (uint32_t)min_u64(range->pages, MIDDLE_PAGES);
 }
 
 void maker_set_range(struct maker *maker, struct scenario_operation *operation,
@@ -207,11 +213,14 @@ static void choose_place(struct maker *maker, struct scenario_operation *operati
 static void choose_extras(struct maker *maker, struct scenario_operation *operation,
                           struct place *place)
 {
-    if (percent(maker, 12))
+    /* To bring many pages in takes long, and shows no more than few do. */
+    bool is_small = place->pages <= MIDDLE_PAGES || percent(maker, 2);
+
+    if (is_small && percent(maker, 10))
         operation->flags |= ABI_MAP_POPULATE;
     if (percent(maker, 5))
         operation->flags |= ABI_MAP_NORESERVE;
-    if (percent(maker, 3) && !maker->mix->low_memory)
+    if (is_small && percent(maker, 3) && !maker->mix->low_memory)
         operation->flags |= ABI_MAP_LOCKED;
     if (percent(maker, 1))
         operation->flags |= ABI_MAP_STACK | ABI_MAP_NONBLOCK;

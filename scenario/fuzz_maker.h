@@ -63,6 +63,9 @@ struct maker_range {
 };
 struct maker_range maker_range(struct maker *maker, unsigned whole_chance);
 
+/* Not many pages, mostly: for what brings all of them in. */
+void maker_keep_small(struct maker *maker, struct maker_range *range);
+
 /* Its address and size go into the operation. */
 void maker_set_range(struct maker *maker, struct scenario_operation *operation,
                      const struct maker_range *range);

@@ -74,7 +74,7 @@ static bool data_agree(struct fuzz_comparison *comparison,
     if (one->data_bytes != other->data_bytes)
         return comparison_differs(comparison, "%zu bytes read, and %zu", one->data_bytes,
                                   other->data_bytes);
-    if ((operation->verb == VERB_MINCORE && !comparison->residency) ||
+    if ((operation->verb == VERB_MINCORE && !comparison->residency) || one->data_bytes == 0 ||
         memcmp(one->data, other->data, one->data_bytes) == 0)
         return true;
     while (one->data[i] == other->data[i])

@@ -179,6 +179,7 @@ int fuzz_pair_open(struct fuzz_pair *pair, const struct fuzz_options *options, c
     pair->comparison.one = pair->one;
     pair->comparison.other = pair->other;
     pair->comparison.checks = options->checks;
+    pair->comparison.checks_at_end = true;
     return 0;
 }
 
@@ -200,6 +201,45 @@ bool fuzz_pair_close(struct fuzz_pair *pair, char *why, size_t why_bytes)
         whole = false;
     }
     return whole;
+}
+
+/* A real kernel is not renewed: another helper is started. */
+static int renew_host(struct fuzz_pair *pair, char *why, size_t why_bytes)
+{
+    bool whole = pair->one->ops->end(pair->one, why, why_bytes);
+
+    pair->one = NULL;
+    pair->oracle = NULL;
+    int error = whole ? host_backend_create(&pair->one, why, why_bytes) : -EIO;
+
+    pair->oracle = pair->one;
+    pair->comparison.one = pair->one;
+    return error;
+}
+
+static int renew_backend(struct fuzz_pair *pair, enum fuzz_against against, struct backend *backend,
+                         char *why, size_t why_bytes)
+{
+    if (backend == NULL)
+        return 0;
+    if (against == AGAINST_HOST && backend == pair->oracle)
+        return renew_host(pair, why, why_bytes);
+    if (against == AGAINST_MODEL && backend == pair->oracle) {
+        model_renew(backend);
+        return 0;
+    }
+    return emulated_renew(backend, why, why_bytes) ? 0 : -EIO;
+}
+
+int fuzz_pair_renew(struct fuzz_pair *pair, const struct fuzz_options *options, char *why,
+                    size_t why_bytes)
+{
+    int error = renew_backend(pair, options->against, pair->one, why, why_bytes);
+
+    if (error == 0)
+        error = renew_backend(pair, options->against, pair->other, why, why_bytes);
+    pair->comparison.has_witness = false;
+    return error;
 }
 
 struct fuzz_mix fuzz_mix_for(const struct fuzz_options *options)

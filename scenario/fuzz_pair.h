@@ -18,6 +18,13 @@ struct fuzz_pair {
 int fuzz_pair_open(struct fuzz_pair *pair, const struct fuzz_options *options, char *why,
                    size_t why_bytes);
 
+/*
+ * All begins anew: a machine with the frames as they were left, which is what fresh ones never show;
+ * everything else is made again. Negative errno as above; -EIO: something was lost.
+ */
+int fuzz_pair_renew(struct fuzz_pair *pair, const struct fuzz_options *options, char *why,
+                    size_t why_bytes);
+
 /* Ends them: false, and `why` says it, when something is lost. With `why` already said: NULL. */
 bool fuzz_pair_close(struct fuzz_pair *pair, char *why, size_t why_bytes);
 

@@ -2,7 +2,7 @@
 /*
  * Cuts a line of a scenario into tokens.
  *
- *   WORD       letters, digits and _ . - + : / = in a row, not beginning with "=": mmap, A+4K, at=0x1000
+ *   WORD       letters, digits and _ . - + : / = in a row, not beginning with "=": mmap, A+4K, at=0
  *   STRING     "text", with its quotes; the escapes are still in it
  *   EQUALS     "=" where a word could begin: before an answer
  *   COMMA, LESS (<), AT_LEAST (>=)

@@ -314,11 +314,8 @@ static bool is_sound(struct backend *backend, char *why, size_t why_bytes)
     return true;
 }
 
-static bool end(struct backend *backend, char *why, size_t why_bytes)
+static void release_all(struct model *model)
 {
-    struct model *model = model_of(backend);
-    bool was_broken = model->is_broken;
-
     for (unsigned i = 0; i < SCENARIO_MOST_TASKS; i++)
         space_release(model->tasks[i].space);
     for (unsigned i = 0; i < SCENARIO_MOST_FILES; i++)
@@ -327,6 +324,27 @@ static bool end(struct backend *backend, char *why, size_t why_bytes)
         if (model->pins[i].block != NULL)
             block_unpin(model->pins[i].block);
     }
+}
+
+void model_renew(struct backend *backend)
+{
+    struct model *model = model_of(backend);
+
+    release_all(model);
+    for (unsigned i = 0; i < SCENARIO_MOST_TASKS; i++) {
+        model->tasks[i].state = MODEL_ABSENT;
+        model->tasks[i].space = NULL;
+    }
+    memset(model->files, 0, sizeof(model->files));
+    memset(model->pins, 0, sizeof(model->pins));
+}
+
+static bool end(struct backend *backend, char *why, size_t why_bytes)
+{
+    struct model *model = model_of(backend);
+    bool was_broken = model->is_broken;
+
+    release_all(model);
     free(model->data);
     free(model);
     if (was_broken)

@@ -26,4 +26,7 @@ struct model_layout {
 /* -ENOMEM. */
 int model_create(struct backend **backend, const struct model_layout *layout);
 
+/* Ends all tasks, files and pins, and begins anew. */
+void model_renew(struct backend *backend);
+
 #endif

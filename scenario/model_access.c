@@ -7,6 +7,15 @@
 /* Linux lets nothing grow below this. */
 #define LEAST_GROWN_ADDRESS PAGE_BYTES
 
+/* Where the mapping ends that the range is the lowest part of: as far as one VMA may stand for it. */
+static va_t mapping_end(const struct model_space *space, size_t position)
+{
+    while (position + 1 < space->count &&
+           ranges_may_be_one(&space->ranges[position], &space->ranges[position + 1]))
+        position++;
+    return space->ranges[position].end;
+}
+
 /*
  * May the range grow down to the page? Below it a gap stays free, but for a neighbour that grows
  * itself or that nobody can reach.
@@ -22,7 +31,7 @@ static bool may_grow_to(const struct model_space *space, size_t position, va_t p
     if (below != NULL && !(below->flags & RANGE_GROWS_DOWN) &&
         (below->flags & RANGE_PROTECTION) != 0 && page - below->end < layout->stack_gap_bytes)
         return false;
-    return range->end - page <= layout->stack_limit_bytes;
+    return mapping_end(space, position) - page <= layout->stack_limit_bytes;
 }
 
 /* The range that holds the page, grown to it if need be; NULL when there is none. */

@@ -241,10 +241,10 @@ static int protect_reach(const struct model_space *space, va_t end, uint32_t pro
                          va_t *reach)
 {
     for (size_t i = space_position(space, *reach); *reach < end; i++) {
+        if (i == space->count || space->ranges[i].start > *reach)
+            return ENOMEM;
         const struct model_range *range = &space->ranges[i];
 
-        if (i == space->count || range->start > *reach)
-            return ENOMEM;
         if ((protection & ABI_PROT_WRITE) && !(range->flags & RANGE_MAY_WRITE))
             return EACCES;
         *reach = min_u64(range->end, end);

@@ -197,8 +197,9 @@ int space_unmap(struct model_space *space, va_t start, va_t end)
 
     while (after < space->count && space->ranges[after].start < end)
         object_release(space->ranges[after++].object);
-    memmove(&space->ranges[first], &space->ranges[after],
-            (space->count - after) * sizeof(*space->ranges));
+    if (after < space->count)
+        memmove(&space->ranges[first], &space->ranges[after],
+                (space->count - after) * sizeof(*space->ranges));
     space->count -= after - first;
     pages_remove(&space->own, start >> PAGE_SHIFT, end >> PAGE_SHIFT, false);
     return 0;

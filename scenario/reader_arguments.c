@@ -60,8 +60,8 @@ static bool read_protection(struct reader *reader, struct scenario_operation *op
     return true;
 }
 
-/* One of the words, or-ed into the flags, or flags=N; `*found` false, and nothing read, if the token
- * ahead is neither. */
+/* One of the words, or-ed into the flags, or flags=N; `*found` false, and nothing read, if it is
+ * neither. */
 static bool read_flag(struct reader *reader, const struct word *words,
                       struct scenario_operation *operation, bool *found)
 {

@@ -247,7 +247,7 @@ static bool vmas_equal(const struct picture_row *one, const struct picture_row *
 {
     return one->as.vma.end == other->as.vma.end && one->as.vma.label == other->as.vma.label &&
            one->as.vma.object_page == other->as.vma.object_page &&
-           ((one->as.vma.flags ^ other->as.vma.flags) & ~VMA_ANCESTRY) == 0;
+           ((one->as.vma.flags ^ other->as.vma.flags) & ~VMA_STICKY) == 0;
 }
 
 static bool rows_equal(enum picture_kind kind, const struct picture_row *one,

@@ -125,8 +125,9 @@ const struct word quantity_words[] = {
 };
 
 const char *const feature_words[] = {
-    "swap", "reclaim",   "hugetlb", "huge-pages", "threads", "clone",         "userfaultfd",  "ksm",
-    "numa", "migration", "memcg",   "device",     "flush",   "lockless-walk", "instructions", NULL,
+    "swap",        "reclaim",       "hugetlb",      "huge-pages", "threads", "clone",
+    "userfaultfd", "ksm",           "numa",         "migration",  "memcg",   "device",
+    "flush",       "lockless-walk", "instructions", "zero-page",  NULL,
 };
 
 static const struct word segv_code_words[] = {

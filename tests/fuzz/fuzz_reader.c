@@ -80,8 +80,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char problem[SCENARIO_PROBLEM_BYTES];
     struct scenario scenario;
-    int error = scenario_read_text(&scenario, "fuzz", (const char *)data, size, problem,
-                                   sizeof(problem));
+    int error =
+        scenario_read_text(&scenario, "fuzz", (const char *)data, size, problem, sizeof(problem));
 
     if (error != 0) {
         check_problem(problem);

@@ -26,7 +26,7 @@ struct memory *memory_of(const struct task *task)
     for (struct vma *vma = vma_find(task->mm, 0); vma != NULL; vma = vma_next(vma)) {
         assert_true(memory->vma_count < sizeof(memory->vmas) / sizeof(memory->vmas[0]));
         memory->vmas[memory->vma_count++] = (struct kept_vma){
-            .start = vma->start, .end = vma->end, .flags = vma->flags & ~VMA_ANCESTRY};
+            .start = vma->start, .end = vma->end, .flags = vma->flags & ~VMA_STICKY};
         for (va_t va = vma->start; va < vma->end; va += PAGE_BYTES)
             keep_page(memory, task->mm, va);
     }

@@ -9,8 +9,8 @@
  *   block    4 KiB that are one page's alone. fork gives the child a block of its own at once, so
  *            nothing is ever shared here but with a pin: what a pin sees is what its owner sees
  *
- * There are no tables, no sharing, no laziness. Where VMAs begin, which growth of a stack asks for, is
- * taken over from the real ones after each comparison.
+ * There are no tables, no sharing, no laziness. Where VMAs begin, which growth of a stack asks for,
+ * is taken over from the real ones after each comparison.
  */
 #ifndef FORKLAB_TESTS_MODEL_H
 #define FORKLAB_TESTS_MODEL_H
@@ -41,8 +41,7 @@ struct model_page {
     uint32_t flags;
     struct model_object *object; /* NULL: zeros */
     uint64_t object_page;
-    bool
-        begins; /* a mapping begins here: told by the real one, for only it knows what was merged */
+    bool begins; /* a mapping begins here: told by the real one, which knows what was merged */
     struct model_block *own; /* NULL: what backs it shows */
 };
 

@@ -137,7 +137,7 @@ static void test_partly_there(void **state)
     }
 }
 
-/* A write maps nothing around, and neither does a kernel that does not know of it. */
+/* A write maps nothing around, nor does a pin, and neither does a kernel that does not know of it. */
 static void test_nothing_around(void **state)
 {
     static const char *const plain[] = {"2.5.41", "2.5.41-mm2", "2.5.41-mm2-shared"};
@@ -160,6 +160,33 @@ static void test_nothing_around(void **state)
         trap_map_object(&trap, parent, trap.base, 8, i / 2 ? MAP_REQUEST_SHARED : 0, object, 0);
         trap_write(&trap, parent, trap_page(&trap, 2), 'x');
         expect_mapped(&trap, parent, trap.base, "00100000");
+        struct pin pin = trap_pin(&trap, parent, trap_page(&trap, 5), ACCESS_READ);
+
+        expect_mapped(&trap, parent, trap.base, "00100100");
+        trap_unpin(&trap, &pin);
+        trap_close(&trap);
+    }
+}
+
+/* A read past the end of the object is bad, and maps what lies before the end. */
+static void test_past_the_end(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 8; i++) {
+        struct trap trap;
+
+        open_on(&trap, around_kernels[i / 2 % 2], i % 2);
+        struct task *parent = trap_first(&trap);
+        struct object *object = object_with(&trap, 8, 3);
+
+        trap_map_object(&trap, parent, trap.base, 12, i / 4 ? MAP_REQUEST_SHARED : 0, object, 0);
+        trap_refuses(&trap, parent, trap_page(&trap, 9), ACCESS_WRITE);
+        expect_mapped(&trap, parent, trap.base, "000000000000");
+        struct task *child = trap_fork(&trap, parent, 'C');
+
+        trap_refuses(&trap, child, trap_page(&trap, 9), ACCESS_READ);
+        expect_mapped(&trap, child, trap.base, "100100100000");
+        expect_mapped(&trap, parent, trap.base, "000000000000");
         trap_close(&trap);
     }
 }
@@ -201,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_pages_around),
         cmocka_unit_test(test_partly_there),
         cmocka_unit_test(test_nothing_around),
+        cmocka_unit_test(test_past_the_end),
         cmocka_unit_test(test_child_reads_what_fork_left_out),
     };
 

@@ -124,6 +124,76 @@ static void test_exact_fits(void **state)
     }
 }
 
+/* Below what grows down a gap is kept, which hints must keep, too, but no fixed address. */
+static void test_guard_gap(void **state)
+{
+    struct bench bench;
+    struct map_request stack = {.address = 50 * PAGE_BYTES,
+                                .bytes = PAGE_BYTES,
+                                .protection = RW,
+                                .flags = MAP_REQUEST_FIXED | MAP_REQUEST_GROWSDOWN};
+    struct map_request hint = {.address = 49 * PAGE_BYTES, .bytes = PAGE_BYTES};
+    va_t address;
+
+    (void)state;
+    begin(&bench, "modern");
+    assert_int_equal(bench.task->mm->stack_gap_bytes, PAGE_BYTES);
+    assert_int_equal(sys_mmap(bench.task, &stack, &address), 0);
+    assert_int_equal(place(&bench, 4), 51);
+    assert_int_equal(place(&bench, 2), 47);
+    unmap(&bench, 47, 2);
+    assert_int_equal(sys_mmap(bench.task, &hint, &address), 0);
+    assert_int_equal(address, 48 * PAGE_BYTES);
+    hint.address = 47 * PAGE_BYTES;
+    assert_int_equal(sys_mmap(bench.task, &hint, &address), 0);
+    assert_int_equal(address, 47 * PAGE_BYTES);
+    trap_map(&bench.trap, bench.task, 49 * PAGE_BYTES, 1, RW);
+    /* One above the top reaches below it. */
+    unmap(&bench, 51, 4);
+    stack.address = 55 * PAGE_BYTES;
+    assert_int_equal(sys_mmap(bench.task, &stack, &address), 0);
+    assert_int_equal(place(&bench, 3), 51);
+    assert_int_equal(place(&bench, 1), 46);
+    trap_close(&bench.trap);
+}
+
+static va_t map_anywhere(struct bench *bench, struct map_request request)
+{
+    va_t address = 0;
+
+    assert_int_equal(sys_mmap(bench->task, &request, &address), 0);
+    trap_check(&bench->trap);
+    return address;
+}
+
+/* Private anonymous memory of whole huge pages lies at a multiple of them. */
+static void test_huge_alignment(void **state)
+{
+    enum { HUGE_BYTES = 2 << 20 };
+    struct bench bench;
+
+    (void)state;
+    trap_open(&bench.trap, kernel_find("modern"), &geometry_x86_64, MMU_SOFT, NULL);
+    bench.task = trap_first(&bench.trap);
+    va_t top = bench.task->mm->map_top;
+    va_t below = round_down(top - PAGE_BYTES, HUGE_BYTES);
+    struct map_request page = {.bytes = PAGE_BYTES, .protection = VMA_READ};
+    struct map_request huge = {.bytes = HUGE_BYTES, .protection = VMA_WRITE};
+    struct map_request shared = {
+        .bytes = HUGE_BYTES, .protection = VMA_READ, .flags = MAP_REQUEST_SHARED};
+    struct map_request more = {.bytes = HUGE_BYTES + PAGE_BYTES, .protection = VMA_EXEC};
+
+    assert_int_equal(map_anywhere(&bench, page), top - PAGE_BYTES);
+    assert_int_equal(map_anywhere(&bench, huge), below - HUGE_BYTES);
+    assert_int_equal(map_anywhere(&bench, shared), below - 2 * HUGE_BYTES);
+    assert_int_equal(map_anywhere(&bench, more), below - 3 * HUGE_BYTES - PAGE_BYTES);
+    /* Not with a hint, good or bad. */
+    huge.address = below - 8 * HUGE_BYTES - PAGE_BYTES;
+    assert_int_equal(map_anywhere(&bench, huge), huge.address);
+    assert_int_equal(map_anywhere(&bench, huge), below - 4 * HUGE_BYTES - PAGE_BYTES);
+    trap_close(&bench.trap);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -131,6 +201,8 @@ int main(void)
         cmocka_unit_test(test_down),
         cmocka_unit_test(test_what_lies_outside),
         cmocka_unit_test(test_exact_fits),
+        cmocka_unit_test(test_guard_gap),
+        cmocka_unit_test(test_huge_alignment),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

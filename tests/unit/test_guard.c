@@ -116,6 +116,27 @@ TRAP(guard_in_untouched_memory_is_inherited, ANYWHERE)
     }
 }
 
+/* Where there were guards fork hands everything on, and nothing is kept apart by it. */
+TRAP(guard_makes_fork_copy_the_mapping, ANYWHERE)
+{
+    struct object *file = trap_memory_file(trap, "ABC");
+    struct task *parent = trap_first(trap);
+
+    trap_map_object(trap, parent, trap->base, 3, 0, file, 0);
+    trap_read(trap, parent, trap_page(trap, 0));
+    trap_result(trap, guard(parent, trap_page(trap, 1), 1), 0);
+    trap_result(trap, unguard(parent, trap_page(trap, 1), 1), 0);
+    trap_result(trap, sys_madvise(parent, trap->base, PAGE_BYTES, ABI_MADV_DONTDUMP), 0);
+    struct task *child = trap_fork(trap, parent, 'C');
+
+    assert_true(entry_is_present(trap_entry(child, trap_page(trap, 0))));
+    trap_result(trap, sys_madvise(child, trap->base, PAGE_BYTES, ABI_MADV_DODUMP), 0);
+    struct ruler ruler = ruler_of(child->mm, trap->base, 3);
+
+    assert_string_equal(ruler.text, "aaa a:rw-p@0");
+    trap_expect_loads(trap, trap->base, 3, "P:ABC C:ABC");
+}
+
 TRAP(guard_in_shared_memory_keeps_the_contents, ANYWHERE)
 {
     struct task *parent = trap_first(trap);
@@ -219,6 +240,7 @@ int main(void)
         cmocka_unit_test(guard_is_maperr_in_user_mode),
         cmocka_unit_test(guard_is_the_callers_alone_and_inherited),
         cmocka_unit_test(guard_in_untouched_memory_is_inherited),
+        cmocka_unit_test(guard_makes_fork_copy_the_mapping),
         cmocka_unit_test(guard_in_shared_memory_keeps_the_contents),
         cmocka_unit_test(guard_outlives_discarding_and_protecting),
         cmocka_unit_test(guard_outlives_the_pages_of_its_object),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The reader: statements about the run, answers and where they hold, what the text tells of lives. */
+/* The reader: statements about the run, answers and where they hold, what is told of lives. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
