@@ -284,6 +284,23 @@ static void note_refused_growth(struct fault *fault)
         anon_family_join(fault->vma);
 }
 
+/*
+ * Linux maps what lies around a page before it finds that the page itself lies past the end of its
+ * object. In a table of its own alone: what cannot be had is left out.
+ */
+static void fill_around_bad_page(struct fault *fault)
+{
+    struct fault_around around = fault_around_of(fault);
+    struct ram_need need = {.mappings = around.end - around.first};
+    struct table *table;
+
+    if (around.first == around.end || (fault->has_table && table_is_shared(fault->leaf.table)) ||
+        own_table(fault, &need, &table) != 0)
+        return;
+    fault_around_fill(fault, &around, table);
+    fault->mm->machine->changes++;
+}
+
 enum event fault_resolve(struct fault *fault)
 {
     for (;;) {
@@ -291,6 +308,8 @@ enum event fault_resolve(struct fault *fault)
 
         if (step == EVENT_BAD_MAPERR)
             note_refused_growth(fault);
+        if (step == EVENT_BAD_BUS)
+            fill_around_bad_page(fault);
         if (fault_is_bad(step))
             return step;
         if (step == FAULT_PERMITTED)
