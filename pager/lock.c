@@ -26,7 +26,9 @@ static int lock_reach(struct mm *mm, va_t start, va_t end, va_t *reach)
     return 0;
 }
 
-/* The whole pages that the bytes touch; `end` == `start` where there are none. -EINVAL: it wraps. */
+/*
+ * The whole pages that the bytes touch; `end` == `start` where there are none. -EINVAL: it wraps.
+ */
 static int lock_range(va_t *start, uint64_t bytes, va_t *end)
 {
     uint64_t rounded = round_up(bytes + *start % PAGE_BYTES, PAGE_BYTES);

@@ -19,8 +19,8 @@ int emulated_create(struct backend **backend, const struct machine_options *opti
                     size_t problem_bytes);
 
 /*
- * Ends all tasks, files and pins as end() does and begins anew, on the same machine, whose free frames
- * keep what they held. False when something is lost; then nothing but end() may follow.
+ * Ends all tasks, files and pins as end() does and begins anew, on the same machine, whose free
+ * frames keep what they held. False when something is lost; then nothing but end() may follow.
  */
 bool emulated_renew(struct backend *backend, char *why, size_t why_bytes);
 

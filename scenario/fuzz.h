@@ -3,8 +3,8 @@
  * Random scenarios, compared on two backends, and shortened when they disagree.
  *
  * A run is cut into episodes: backends with no task, some hundred operations, the comparison of all
- * that can be seen, and the proof that nothing is lost. Each episode has a seed of its own, made from
- * the run's and its number, so that one alone can be repeated. A machine goes from episode to
+ * that can be seen, and the proof that nothing is lost. Each episode has a seed of its own, made
+ * from the run's and its number, so that one alone can be repeated. A machine goes from episode to
  * episode: its free frames hold what they held, and cost the host nothing.
  */
 #ifndef FORKLAB_SCENARIO_FUZZ_H
@@ -64,8 +64,8 @@ int fuzz_make(struct scenario *scenario, uint64_t seed, const struct fuzz_mix *m
  * Two backends side by side: true while they agree. At the first difference `why` says what, and
  * `*at` is how many operations were performed.
  *
- * `one` is asked first, and has to be the less able: what it says it is unable to do is not asked of
- * the other.
+ * `one` is asked first, and has to be the less able: what it says it is unable to do is not asked
+ * of the other.
  */
 bool fuzz_compare(const struct scenario *scenario, struct backend *one, struct backend *other,
                   bool checks, size_t *at, char *why, size_t why_bytes);

@@ -4,9 +4,9 @@
  *
  * Each operation is asked of `one` first. Where it is unable, the other is not asked; so the less
  * able of the two comes first, and an other that is unable where the first one was not is a
- * difference like any, unless it is allowed: then nothing further is compared. Where memory is short, `one` is the machine that lacks it: what it refused for
- * want of frames is left out on the other, or done there just as far; a task that died of it is
- * killed there.
+ * difference like any, unless it is allowed: then nothing further is compared. Where memory is
+ * short, `one` is the machine that lacks it: what it refused for want of frames is left out on the
+ * other, or done there just as far; a task that died of it is killed there.
  */
 #include "scenario/fuzz_compare.h"
 

@@ -19,8 +19,8 @@ int fuzz_pair_open(struct fuzz_pair *pair, const struct fuzz_options *options, c
                    size_t why_bytes);
 
 /*
- * All begins anew: a machine with the frames as they were left, which is what fresh ones never show;
- * everything else is made again. Negative errno as above; -EIO: something was lost.
+ * All begins anew: a machine with the frames as they were left, which is what fresh ones never
+ * show; everything else is made again. Negative errno as above; -EIO: something was lost.
  */
 int fuzz_pair_renew(struct fuzz_pair *pair, const struct fuzz_options *options, char *why,
                     size_t why_bytes);
@@ -28,7 +28,9 @@ int fuzz_pair_renew(struct fuzz_pair *pair, const struct fuzz_options *options, 
 /* Ends them: false, and `why` says it, when something is lost. With `why` already said: NULL. */
 bool fuzz_pair_close(struct fuzz_pair *pair, char *why, size_t why_bytes);
 
-/* Is there a kernel that the sharing one is the sister of, with tables copied? NULL: there is not. */
+/*
+ * Is there a kernel that the sharing one is the sister of, with tables copied? NULL: there is not.
+ */
 const struct kernel *fuzz_copying_sister(const struct kernel *kernel);
 
 /* The mix for a run. */

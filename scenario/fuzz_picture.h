@@ -75,7 +75,10 @@ struct picture {
     unsigned alive;
 };
 
-/* What a part of a place is from now on. Rights that are given to what has holes leave it in doubt. */
+/*
+ * What a part of a place is from now on. Rights that are given to what has holes leave it in
+ * doubt.
+ */
 void place_scar(struct place *place, const struct scar *scar);
 
 /* Does the picture say that the page may be read, or written? */

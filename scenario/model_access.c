@@ -7,7 +7,9 @@
 /* Linux lets nothing grow below this. */
 #define LEAST_GROWN_ADDRESS PAGE_BYTES
 
-/* Where the mapping ends that the range is the lowest part of: as far as one VMA may stand for it. */
+/*
+ * Where the mapping ends that the range is the lowest part of: as far as one VMA may stand for it.
+ */
 static va_t mapping_end(const struct model_space *space, size_t position)
 {
     while (position + 1 < space->count &&

@@ -230,8 +230,9 @@ bool model_set_flags(struct model_call *call, va_t start, va_t end, uint32_t set
         error = -ENOMEM;
     if (!answer_host_error(call, error))
         return false;
-    for (size_t i = space_position(space, start); i < space->count && space->ranges[i].start < end;
-         i++)
+    size_t i = space_position(space, start);
+
+    for (; start < end && i < space->count && space->ranges[i].start < end; i++)
         space->ranges[i].flags = (space->ranges[i].flags & ~clear) | set;
     return true;
 }

@@ -210,6 +210,10 @@ static void grow(struct remap *remap)
 
 static void shrink(const struct remap *remap)
 {
+    if (remap->old_bytes > remap->space->layout->user_end - remap->start) {
+        answer_error(remap->call, EINVAL);
+        return;
+    }
     int error =
         space_unmap(remap->space, remap->start + remap->new_bytes, remap->start + remap->old_bytes);
 
@@ -302,12 +306,17 @@ static void perform_remap(struct remap *remap)
 static bool reaches_too_far(const struct remap *remap)
 {
     const struct model_call *call = remap->call;
-    bool is_absurd = remap->old_bytes > remap->space->layout->user_end - remap->start;
+    const struct model_layout *layout = remap->space->layout;
+    bool is_absurd = remap->old_bytes > layout->user_end - remap->start;
 
-    if (remap->start >= remap->space->layout->user_end)
+    if (remap->start >= layout->user_end)
         return false;
     if (is_absurd && !implies_target(remap))
         return model_is_blind(call, remap->start, 1);
+    /* Growing in place may meet the stack; the gap below it is free. */
+    if (!implies_target(remap) &&
+        remap->new_bytes > layout->user_end - layout->stack_limit_bytes - remap->start)
+        return true;
     return model_is_blind(call, remap->start, remap->old_bytes) ||
            (implies_target(remap) && remap->target != 0 &&
             model_is_blind(call, remap->target, remap->new_bytes));

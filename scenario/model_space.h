@@ -104,8 +104,8 @@ const uint8_t *space_bytes(const struct model_space *space, va_t va);
 struct model_block *space_block(struct model_space *space, va_t va);
 
 /*
- * Brings pages in, up to the first that cannot be had; of a private mapping that may be written by a
- * write, so that from then on it is blind to what becomes of the file.
+ * Brings pages in, up to the first that cannot be had; of a private mapping that may be written by
+ * a write, so that from then on it is blind to what becomes of the file.
  */
 enum reach space_populate(struct model_space *space, va_t start, va_t end);
 

@@ -280,7 +280,9 @@ static bool fail_long_line(struct reader *reader)
                        SCENARIO_LINE_BYTES);
 }
 
-/* The next line without its end, LF or CRLF; false at the end of the stream, or if it is too long. */
+/*
+ * The next line without its end, LF or CRLF; false at the end of the stream, or if it is too long.
+ */
 static bool take_line(struct reader *reader, FILE *stream, char *line, size_t *length)
 {
     int byte = 0;

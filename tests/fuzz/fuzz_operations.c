@@ -3,10 +3,10 @@
  * Any bytes as operations: performed on an emulated kernel with the soft MMU and on flat memory;
  * all that can be seen must agree, every invariant must hold after each, and nothing be lost.
  *
- * The first byte chooses the kernel and the geometry: tiny, whose tables of four entries are checked
- * quickly, or x86-64. Then six bytes make an operation. A few tasks, regions of a few pages around
- * the bound of a span, one file and one shared memory object keep them in each other's way. Names
- * that are not there make an operation that nobody can do, which costs nothing.
+ * The first byte chooses the kernel and the geometry: tiny, whose tables of four entries are
+ * checked quickly, or x86-64. Then six bytes make an operation. A few tasks, regions of a few pages
+ * around the bound of a span, one file and one shared memory object keep them in each other's way.
+ * Names that are not there make an operation that nobody can do, which costs nothing.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 /* The name and the type are libFuzzer's. */
-__attribute__((visibility("default"))) int LLVMFuzzerTestOneInput(const uint8_t *data,
-                                                                  size_t size);
+__attribute__((visibility("default"))) int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Are two scenarios the same? Numbers of names and places in a file may differ; what is said, not. */
+/*
+ * Are two scenarios the same? Numbers of names and places in a file may differ; what is said, not.
+ */
 #ifndef FORKLAB_TESTS_SUPPORT_SAME_SCENARIO_H
 #define FORKLAB_TESTS_SUPPORT_SAME_SCENARIO_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Fault-around: which pages one read of an object's mapping maps. The strings are what Linux 6.18
- * showed (pagemap) for a memory file of 64 pages: mappings at several places in a leaf table, in the
- * file and across its end.
+ * showed (pagemap) for a memory file of 64 pages: mappings at several places in a leaf table, in
+ * the file and across its end.
  */
 #include <string.h>
 
@@ -137,7 +137,9 @@ static void test_partly_there(void **state)
     }
 }
 
-/* A write maps nothing around, nor does a pin, and neither does a kernel that does not know of it. */
+/*
+ * A write maps nothing around, nor does a pin, and neither does a kernel that does not know of it.
+ */
 static void test_nothing_around(void **state)
 {
     static const char *const plain[] = {"2.5.41", "2.5.41-mm2", "2.5.41-mm2-shared"};
