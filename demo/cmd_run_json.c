@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "demo/cmd_run.h"
 #include "demo/describe.h"
@@ -31,6 +32,23 @@ static void append(struct run_json *json, json_t *list, json_t *item)
 {
     if (json_array_append_new(list, item) != 0)
         json->failed = true;
+}
+
+/* Text with a path in it, which may hold any bytes: what is not UTF-8 is told by '?'. */
+static json_t *path_text_json(const char *text)
+{
+    json_t *string = json_string(text);
+    char *copy = string == NULL ? strdup(text) : NULL;
+
+    if (copy == NULL)
+        return string;
+    for (char *place = copy; *place != '\0'; place++) {
+        if ((*place & 0x80) != 0)
+            *place = '?';
+    }
+    string = json_string(copy);
+    free(copy);
+    return string;
 }
 
 static char *statement_text(const struct run_json *json, const struct scenario_operation *operation)
@@ -90,8 +108,8 @@ static void failed(void *context, const struct scenario_operation *operation, co
     struct run_json *json = context;
 
     append(json, json->failures,
-           json_pack("{s:i, s:i, s:s}", "line", (int)operation->line, "column",
-                     (int)operation->column, "what", what));
+           json_pack("{s:i, s:i, s:o}", "line", (int)operation->line, "column",
+                     (int)operation->column, "what", path_text_json(what)));
 }
 
 /* --- the whole --- */
@@ -142,13 +160,14 @@ static json_t *whole_json(const struct run_json *json, const struct scenario_res
                                        [SCENARIO_BROKEN] = "broken"};
     const struct run_options *options = json->session->options;
 
-    return json_pack(
-        "{s:s, s:s, s:s, s:o, s:s, s:s, s:I, s:s, s:s, s:s, s:I, s:I, s:O, s:O, s:s}", "schema",
-        "forklab-run-1", "version", FORKLAB_VERSION, "commit", FORKLAB_COMMIT, "machine",
-        describe_machine(), "path", json->session->scenario->path, "place", json->session->place,
-        "seed", (json_int_t)options->seed, "end", ends[result->end], "why", result->why, "lost",
-        lost, "done", (json_int_t)result->done, "left_out", (json_int_t)result->skipped,
-        "operations", json->operations, "failures", json->failures, "shown", json->shown);
+    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:I, s:s, s:o, s:s, s:I, s:I, s:O, s:O, s:s}",
+                     "schema", "forklab-run-1", "version", FORKLAB_VERSION, "commit",
+                     FORKLAB_COMMIT, "machine", describe_machine(), "path",
+                     path_text_json(json->session->scenario->path), "place", json->session->place,
+                     "seed", (json_int_t)options->seed, "end", ends[result->end], "why",
+                     path_text_json(result->why), "lost", lost, "done", (json_int_t)result->done,
+                     "left_out", (json_int_t)result->skipped, "operations", json->operations,
+                     "failures", json->failures, "shown", json->shown);
 }
 
 int run_conclude_json(const struct run_session *session, struct run_json *json,

@@ -44,19 +44,41 @@ static va_t free_below(const struct mm *mm, const struct vma *vma)
     return vma->start > mm->stack_gap_bytes ? vma->start - mm->stack_gap_bytes : 0;
 }
 
-static va_t find_down(struct mm *mm, uint64_t bytes)
+/* The end of the highest free range of that many bytes below the limit, or 0; `*next`: the VMA
+ * above it. */
+static va_t highest_gap(struct mm *mm, va_t limit, uint64_t bytes, const struct vma **next)
 {
-    const struct vma *above = vma_find(mm, mm->map_top);
-    const struct vma *below = vma_last_below(mm, mm->map_top);
-    va_t end = mm->map_top;
+    const struct vma *below = vma_last_below(mm, limit);
+    va_t end = limit;
 
-    if (above != NULL && above != below)
-        end = min_u64(end, free_below(mm, above));
+    *next = below != NULL ? vma_next(below) : vma_find(mm, limit);
     while (end > mm->map_base && end - mm->map_base >= bytes) {
         if (below == NULL || (below->end <= end && end - below->end >= bytes))
-            return end - bytes;
-        end = free_below(mm, below);
+            return end;
+        end = below->start;
+        *next = below;
         below = vma_previous(below);
+    }
+    return 0;
+}
+
+/*
+ * As Linux searches: when the range found touches a guard gap, it goes on below that gap, and what
+ * lies between is not looked at again.
+ */
+static va_t find_down(struct mm *mm, uint64_t bytes)
+{
+    va_t limit = mm->map_top;
+
+    while (limit > mm->map_base) {
+        const struct vma *next;
+        va_t end = highest_gap(mm, limit, bytes, &next);
+
+        if (end == 0)
+            return 0;
+        if (next == NULL || free_below(mm, next) >= end)
+            return end - bytes;
+        limit = free_below(mm, next);
     }
     return 0;
 }

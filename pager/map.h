@@ -48,7 +48,7 @@ int mmap_locked(struct mm *mm, const struct map_request *request, va_t *address)
 int munmap_locked(struct mm *mm, va_t start, uint64_t bytes);
 
 /*
- * munmap in two halves, of a range within the address space. Reserving may fail with -ENOMEM: tables
+ * munmap in two halves, of a range within the address space. Reserving may fail: -ENOMEM. Tables
  * that lose a part of their entries must be one's own; those that lose all are dropped. Committing
  * cannot fail; the caller may commit other changes in between, if they too own their tables.
  */

@@ -3,16 +3,16 @@
  * mremap: what is asked for, and what of it is refused; the order of the checks is Linux 6.18's, so
  * that of several reasons to refuse the same one is named.
  *
- *   stay    no new address is asked for: the same size is no change at all, a smaller one unmaps the
- *           rest, a larger one grows in place or, if it may, moves
+ *   stay    no new address is asked for: the same size is no change, a smaller one unmaps the rest,
+ *           a larger one grows in place or, if it may, moves
  *   go      a new address (FIXED) or a kept source (DONTUNMAP): always a move
  *
  * A move to a fixed address of the same size takes along every mapping of the range, with the holes
  * between them; what is mapped where a hole comes to lie stays. Any other move is of one mapping.
  *
  * A move reserves everything for the whole range first, so that a lack of memory changes nothing.
- * What Linux refuses only after it has unmapped the target, such as what a limit forbids, is refused
- * here at the same point.
+ * What Linux refuses only when it has unmapped the target, as what a limit forbids, is refused here
+ * at the same point.
  */
 #include "pager/remap.h"
 
@@ -71,7 +71,7 @@ static bool overlaps(const struct remap *remap)
 }
 
 /*
- * A move may cut what is at its target and what it comes from, so Linux wants some mappings to spare
+ * A move may cut what is at its target and what it comes from, so Linux wants mappings to spare
  * (vm.max_map_count): 3 for the move itself, 5 before the target is unmapped.
  */
 static int check_spare_mappings(const struct mm *mm, uint32_t spare)

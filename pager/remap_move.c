@@ -3,8 +3,8 @@
  * Moving entries; remap_move.h says what for.
  *
  * The two places may lie differently within their spans, so a source table's entries go to two
- * tables, or to another part of the very same table. They are moved in pieces: slots in a row of one
- * source table that go to one destination table. Where nothing is mapped in, there are no pieces, so
+ * tables, or to another part of the very same table. They are moved in pieces: slots in a row of a
+ * source table that go to one destination table. Where nothing is mapped in, there are no pieces:
  * a large empty range costs nothing.
  *
  * No walk is under way while a piece is moved: tables may be made for it.
@@ -75,8 +75,8 @@ static void add_tables(const struct geometry *geometry, va_t before, va_t to, st
 }
 
 /*
- * At most so many tables are made. Those that are there already are counted too: what is unmapped at
- * the new place takes its tables away.
+ * At most so many tables are made. Those that are there already count too: what is unmapped at the
+ * new place takes its tables away.
  */
 static struct ram_need tables_needed(const struct pt_tree *tree, const struct entry_move *move)
 {

@@ -109,7 +109,9 @@ static void chains_add(void *context, const struct table *table, unsigned first,
     event_count(chains->ram->events, EVENT_RMAP_ADDED, added);
 }
 
-static void remove_one(struct chains *chains, struct frame *frame, pfn_t table, uint32_t slot)
+/* What leads to the element of that entry: the frame's record or the element before it. */
+static uint32_t *link_to(const struct chains *chains, struct frame *frame, pfn_t table,
+                         uint32_t slot)
 {
     uint32_t *link = &frame->rmap;
 
@@ -117,15 +119,19 @@ static void remove_one(struct chains *chains, struct frame *frame, pfn_t table, 
         assert(*link != 0);
         struct chain_element *element = &chains->elements[*link - 1];
 
-        if (element->table == table && element->slot == slot) {
-            uint32_t name = *link;
-
-            *link = element->next;
-            chains->free[chains->free_count++] = name;
-            return;
-        }
+        if (element->table == table && element->slot == slot)
+            return link;
         link = &element->next;
     }
+}
+
+static void remove_one(struct chains *chains, struct frame *frame, pfn_t table, uint32_t slot)
+{
+    uint32_t *link = link_to(chains, frame, table, slot);
+    uint32_t name = *link;
+
+    *link = chains->elements[name - 1].next;
+    chains->free[chains->free_count++] = name;
 }
 
 static void chains_remove(void *context, const struct table *table, unsigned first, unsigned end)
@@ -145,6 +151,25 @@ static void chains_remove(void *context, const struct table *table, unsigned fir
             remove_one(chains, frame, table->pfn, slot);
     }
     event_count(ram->events, EVENT_RMAP_REMOVED, chains->free_count - before);
+}
+
+/* Elements stay where they are in their chains, and name the new place. */
+static void chains_move(void *context, const struct table_move *move)
+{
+    struct chains *chains = context;
+    struct ram *ram = chains->ram;
+
+    for (unsigned offset = 0; offset < move->count; offset++) {
+        entry_t entry = table_entry(ram, move->source, move->from + offset);
+
+        if (!entry_is_present(entry) || entry_pfn(entry) == ram->zero_pfn)
+            continue;
+        uint32_t name = *link_to(chains, &ram->frames[entry_pfn(entry)], move->source->pfn,
+                                 move->from + offset);
+
+        chains->elements[name - 1].table = move->destination->pfn;
+        chains->elements[name - 1].slot = move->to + offset;
+    }
 }
 
 static int chains_create(void **context, struct ram *ram)
@@ -195,6 +220,7 @@ static const struct rmap_hooks chain_hooks = {
     .reserve = chains_reserve,
     .add = chains_add,
     .remove = chains_remove,
+    .move = chains_move,
 };
 
 const struct rmap_scheme rmap_chains = {

@@ -33,6 +33,7 @@
 #include "pt/types.h"
 
 struct table;
+struct table_move;
 
 enum frame_kind {
     FRAME_FREE,
@@ -62,13 +63,15 @@ struct frame {
 /*
  * What a reverse-map scheme hangs into the tables. A range is handed over at once, so that a copied
  * table costs one call. `add` finds the entries already in place; `remove` is called while they
- * still are. Present entries of the zero frame are not part of any reverse map.
+ * still are, and so is `move`, which needs nothing reserved. Present entries of the zero frame are
+ * not part of any reverse map.
  */
 struct rmap_hooks {
     /* After 0 the next `elements` additions cannot fail; -ENOMEM. */
     int (*reserve)(void *context, size_t elements);
     void (*add)(void *context, const struct table *table, unsigned first, unsigned end);
     void (*remove)(void *context, const struct table *table, unsigned first, unsigned end);
+    void (*move)(void *context, const struct table_move *move);
 };
 
 struct frame_list {

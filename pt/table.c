@@ -201,13 +201,10 @@ static void move_entry(struct ram *ram, const struct table_move *move, unsigned 
         destination->may_hold_pin = true;
 }
 
-/* The reverse map gives up the old places first, so that it needs no more elements than it has. */
 void table_move(struct ram *ram, const struct table_move *move)
 {
     if (ram->rmap != NULL)
-        ram->rmap->remove(ram->rmap_context, move->source, move->from, move->from + move->count);
+        ram->rmap->move(ram->rmap_context, move);
     for (unsigned offset = 0; offset < move->count; offset++)
         move_entry(ram, move, offset);
-    if (ram->rmap != NULL)
-        ram->rmap->add(ram->rmap_context, move->destination, move->to, move->to + move->count);
 }

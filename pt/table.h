@@ -145,8 +145,8 @@ void table_copy(struct ram *ram, struct table *source, struct table *destination
 
 /*
  * Moves the entries of `count` slots from `from` on into as many empty slots of `destination` from
- * `to` on: all their bits, references and the reverse map go along, nothing is allocated. The tables
- * may be one and the same if the slots differ. What was let through at the old place is the
+ * `to` on: all their bits, references and the reverse map go along; nothing is allocated. The
+ * tables may be one and the same if the slots differ. What was let through at the old place is the
  * caller's to revoke.
  */
 struct table_move {

@@ -17,24 +17,42 @@ va_t range_start_with_gap(const struct model_space *space, const struct model_ra
     return range->start > gap ? range->start - gap : 0;
 }
 
+/* The end of the highest gap below the limit, or 0; `*above`: the range that follows it. */
+static va_t highest_gap_end(const struct model_space *space, va_t limit, uint64_t bytes,
+                            size_t *above)
+{
+    *above = space_position(space, limit - 1);
+    if (*above < space->count && space->ranges[*above].start < limit)
+        ++*above;
+    for (;;) {
+        va_t floor = space->layout->map_base;
+
+        if (*above > 0)
+            floor = max_u64(space->ranges[*above - 1].end, floor);
+        if (limit >= floor && limit - floor >= bytes)
+            return limit;
+        if (*above == 0 || limit <= space->layout->map_base)
+            return 0;
+        limit = space->ranges[--*above].start;
+    }
+}
+
+/* A gap that reaches into what must stay free is passed over, with all that lies above. */
 static va_t highest_gap(const struct model_space *space, uint64_t bytes)
 {
-    const struct model_layout *layout = space->layout;
-    va_t limit = layout->map_top;
-    size_t above = space_position(space, layout->map_top - 1);
+    va_t limit = space->layout->map_top;
 
-    if (above < space->count && space->ranges[above].start < limit)
-        above++;
-    for (;;) {
-        va_t floor =
-            above > 0 ? max_u64(space->ranges[above - 1].end, layout->map_base) : layout->map_base;
+    while (limit > space->layout->map_base) {
+        size_t above;
+        va_t end = highest_gap_end(space, limit, bytes, &above);
 
-        if (limit >= floor && limit - floor >= bytes)
-            return limit - bytes;
-        if (above == 0 || limit <= layout->map_base)
+        if (end == 0)
             return 0;
-        limit = min_u64(limit, range_start_with_gap(space, &space->ranges[--above]));
+        if (above == space->count || range_start_with_gap(space, &space->ranges[above]) >= end)
+            return end - bytes;
+        limit = range_start_with_gap(space, &space->ranges[above]);
     }
+    return 0;
 }
 
 /* A gap that holds the range wherever it must begin. */

@@ -94,6 +94,11 @@ ends_with 1 '' --json "$bad"
 holds 'JSON of a bad run' '[.end, .failures[0].line, .failures[0].column, (.failures | length)] ==
   ["failed", 3, 3, 1] and (.failures[0].what | endswith("expected \"HELLO\", came \"hello\""))'
 
+odd=$scratch/$'odd\xff.scn'
+cp "$bad" "$odd"
+ends_with 1 '' --json "$odd"
+holds 'a path that is no text' '[.path, .failures[0].what | contains("odd?.scn")] | all'
+
 accepts run --grammar
 says '^TASK mremap \[NAME\] ADDRESS OLD NEW'
 says '^show maps\|smaps\|tables TASK'

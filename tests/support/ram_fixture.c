@@ -63,8 +63,18 @@ static void rmap_remove(void *context, const struct table *table, unsigned first
     }
 }
 
+static void rmap_move(void *context, const struct table_move *move)
+{
+    struct ram_fixture *fixture = context;
+
+    rmap_remove(context, move->source, move->from, move->from + move->count);
+    for (unsigned offset = 0; offset < move->count; offset++)
+        *record_of(fixture, move->destination, move->to + offset) =
+            counted_frame(&fixture->ram, move->source, move->from + offset);
+}
+
 static const struct rmap_hooks hooks = {
-    .reserve = rmap_reserve, .add = rmap_add, .remove = rmap_remove};
+    .reserve = rmap_reserve, .add = rmap_add, .remove = rmap_remove, .move = rmap_move};
 
 static size_t record_count(const struct ram_fixture *fixture)
 {

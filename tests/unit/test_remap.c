@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table of mremap's cases (tests/support/remap_cases.c) in every kernel, on both MMUs, at places
- * where the end of a span falls before, into and behind what is moved; and the refusals that are
- * about single bytes.
+ * The table of mremap's cases (tests/support/remap_cases.c) in every kernel, on both MMUs; the end
+ * of a span falls before, into and behind what is moved. And the refusals about single bytes.
  */
 #include <stdio.h>
 #include <string.h>

@@ -3,10 +3,10 @@
  * Random mremap among mmap, munmap, stores, fork and exit, against an array of bytes: what every
  * page of every task should read after each call, in every kernel, on both MMUs, in every geometry.
  *
- * The model has no mappings, only pages, so it does not say which calls are refused: that is the
- * table of cases' business. It says that a call that is refused changes nothing, that one that needs
- * no more than pages to be judged is granted, and what any that is granted leaves. Now and then
- * memory is refused in the middle of a call.
+ * The model has no mappings, only pages, so it does not say which calls are refused: the table of
+ * cases does. It says that a call that is refused changes nothing, that one that needs no more than
+ * pages to be judged is granted, and what a granted one leaves. Now and then memory is refused in
+ * the middle of a call.
  *
  *   FORKLAB_SEED        the seed, instead of the fixed one
  *   FORKLAB_OPERATIONS  operations in a stream

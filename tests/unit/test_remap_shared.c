@@ -206,7 +206,7 @@ TRAP(shrinking_in_a_shared_span, IN_SPAN)
     trap_expect_loads(trap, trap->base, 3, "P:xbc C:a!!");
 }
 
-/* Three sharers: one moves, another leaves, the third is the last: P26 with a move for the split. */
+/* Three sharers: one moves, another leaves, the third is the last: P26 with a move as the split. */
 static void three_sharers_by(struct trap *trap, enum trap_exit how)
 {
     struct pair pair = two_sharers(trap);
@@ -240,7 +240,7 @@ TRAP(three_sharers_one_moves_another_execs, IN_SPAN)
     three_sharers_by(trap, LEAVE_BY_EXEC);
 }
 
-/* P67: four spans in part or whole; the tables in the middle are shared too, and stay the parent's. */
+/* P67: spans in part and whole; the tables in the middle are shared too, and stay the parent's. */
 TRAP(p67_a_move_of_several_spans, IN_SPAN)
 {
     struct task *parent = trap_first(trap);
@@ -335,7 +335,7 @@ TRAP(several_mappings_of_a_shared_table, IN_SPAN)
     trap_expect_loads(trap, far(trap, 0), 3, "P:!!! C:!!! D:axy");
 }
 
-/* Where every mapping of a span is shared, its table is written through; and is not moved either. */
+/* Where every mapping of a span is shared, its table is written through, and not moved either. */
 TRAP(shared_memory_moves_in_one, IN_SPAN)
 {
     struct task *parent = trap_first(trap);

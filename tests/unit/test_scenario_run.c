@@ -170,6 +170,28 @@ static void calls_answer_as_linux_does(void **state)
                      "P brk heap+4K = heap+4K; P write heap \"h\"; P brk heap-1 = heap+4K\n");
 }
 
+/* Seen on Linux 6.18, too. */
+static void advice_is_taken(void **state)
+{
+    (void)state;
+    holds_everywhere(
+        "P mmap A 16K rw private anon; P write A fill 1 16K\n"
+        "P madvise A+4K 8K dontneed; P read A+4K 1 = hex:00; P read A 1 = hex:01\n"
+        "P mincore A 16K = 1101\n"
+        "P madvise A 4K 77 = EINVAL; P madvise A+1 4K dontneed = EINVAL\n"
+        "P mmap B 4K rw private anon; P mincore A 16K into=B; P read B 4 = hex:01010001\n"
+        "P mincore A+1 4K = EINVAL; P mincore 0x1000 4K = ENOMEM; P mincore A 4K into=0x1000 = "
+        "EFAULT\n"
+        "P mincore A 0x7000000000000000 = ENOMEM\n"
+        "P mlock A 8K; expect locked P A 1 = 8K; expect vmas P A 16K = 2\n"
+        "P madvise A 4K dontneed = EINVAL; P munlock A 8K; expect vmas P A 16K = 1\n"
+        "P msync A 16K sync; P msync A 4K sync async = EINVAL; P msync 0x1000 4K sync = ENOMEM\n"
+        "P madvise A 4K dontfork; P fork C; C read A 1 = SIGSEGV maperr at A\n"
+        "P madvise A 4K dofork; P madvise A 4K wipeonfork; P fork D; D read A 1 = hex:00\n"
+        "P limit as 0; P mmap 4K rw private anon = ENOMEM; P munmap B 4K; P mmap 4K rw private "
+        "anon\n");
+}
+
 static void numbers_are_those_of_smaps(void **state)
 {
     (void)state;
@@ -315,6 +337,7 @@ int main(void)
         cmocka_unit_test(files_are_read_written_and_cut),
         cmocka_unit_test(a_pin_keeps_its_page),
         cmocka_unit_test(calls_answer_as_linux_does),
+        cmocka_unit_test(advice_is_taken),
         cmocka_unit_test(numbers_are_those_of_smaps),
         cmocka_unit_test(memory_that_is_refused_changes_nothing),
         cmocka_unit_test(tables_are_counted),

@@ -231,7 +231,7 @@ static void a_split_and_an_end_can_be_followed(void **state)
           "leaf tables\n"
           "  P - 000000400000 table 199\n"
           "entries\n"
-          "  P   000000400000-000000401000 file pfn 1 r-u A -> none\n"
+          "  P   000000400000-000000401000 file pfn 1 rwu A -> none\n"
           "frames\n"
           "    1 file count 3 pins 1 -> count 2 pins 1\n");
 }

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "pager/abi.h"
+#include "pager/advise.h"
 #include "pager/file.h"
 #include "tests/support/trap_fixture.h"
 
@@ -332,16 +334,11 @@ TRAP(guards_outlive_the_truncation, IN_SPAN)
 {
     struct object *file = trap_memory_file(trap, "AB");
     struct task *parent = trap_first(trap);
-    struct table *table = NULL;
+    va_t guarded = trap_page(trap, 1);
 
     trap_map_object(trap, parent, trap->base, 2, MAP_REQUEST_SHARED, file, 0);
     trap_read(trap, parent, trap->base);
-    machine_lock(trap->machine);
-    assert_int_equal(table_for_one(&parent->mm->tree, trap_page(trap, 1), NULL, &table), 0);
-    table_put(&trap->machine->ram, table, geometry_slot(trap->geometry, trap_page(trap, 1), 0),
-              entry_make_guard());
-    machine_unlock(trap->machine);
-    trap_check(trap);
+    trap_result(trap, sys_madvise(parent, guarded, PAGE_BYTES, ABI_MADV_GUARD_INSTALL), 0);
     truncate_to(trap, file, 0);
     assert_true(entry_is_guard(trap_entry(parent, trap_page(trap, 1))));
     punch(trap, file, 0, 1);
