@@ -75,7 +75,8 @@ static ALWAYS_INLINE uint32_t add_entries(struct chains *chains, const struct ta
     const uint8_t *entries = frame_data(chains->ram, table->pfn);
     struct frame *frames = chains->ram->frames;
     struct chain_element *elements = chains->elements;
-    const uint32_t *top = chains->free + chains->free_count;
+    const uint32_t *names = chains->free;
+    size_t left = chains->free_count;
     uint32_t added = 0;
 
     for (unsigned slot = first; slot < end; slot++) {
@@ -84,7 +85,7 @@ static ALWAYS_INLINE uint32_t add_entries(struct chains *chains, const struct ta
 
         if (!entry_is_present(entry) || frame->kind == FRAME_ZERO)
             continue;
-        uint32_t name = *--top;
+        uint32_t name = names[--left];
 
         elements[name - 1] =
             (struct chain_element){.next = frame->rmap, .table = table->pfn, .slot = slot};
