@@ -20,10 +20,8 @@ static void assert_problem(const char *text, size_t bytes, const char *expected)
     if (error != -EINVAL)
         fail_msg("\"%s\": no -EINVAL but %d", text, error);
     assert_string_equal(problem, expected);
-    assert_int_equal(scenario.count, 0);
-    assert_null(scenario.operations);
-    assert_null(scenario.memory);
-    assert_null(scenario.path);
+    assert_true(scenario.count == 0 && scenario.operations == NULL);
+    assert_true(scenario.memory == NULL && scenario.path == NULL);
 }
 
 struct wrong {
@@ -498,6 +496,5 @@ int main(void)
         cmocka_unit_test(test_lengths), cmocka_unit_test(test_small_buffer),
         cmocka_unit_test(test_counts),  cmocka_unit_test(test_streams),
     };
-
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
