@@ -59,6 +59,8 @@ static bool expect_pin(struct trial_call *call)
     struct model_space *space = &call->task->space;
     struct trial_pin *pin = &call->trial->pins[operation->other];
 
+    if (space_page(space, call->va) == NULL) /* no stack grows for a pin */
+        return trial_result_is(call, -EFAULT);
     if (trial_ran_out_at(call, call->va, operation->write))
         return true;
     if (space_resolve(space, call->va, operation->write) != FAULT_PERMITTED)
