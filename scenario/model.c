@@ -54,8 +54,10 @@ uint8_t *answer_data(struct model_call *call, uint64_t bytes)
     if (bytes > model->data_capacity || model->data == NULL) {
         void *grown = realloc(model->data, bytes + PAGE_BYTES);
 
-        if (!answer_host_error(call, grown == NULL ? -ENOMEM : 0))
+        if (grown == NULL) {
+            (void)answer_host_error(call, -ENOMEM);
             return NULL;
+        }
         model->data = grown;
         model->data_capacity = bytes + PAGE_BYTES;
     }

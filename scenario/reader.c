@@ -350,8 +350,9 @@ int scenario_read_text(struct scenario *scenario, const char *path, const char *
                        size_t text_bytes, char *problem, size_t problem_bytes)
 {
     /* fmemopen() takes no empty buffer and writes to none that is open for reading. */
-    FILE *stream = fmemopen(text_bytes == 0 ? (char[]){"\n"} : (char *)(uintptr_t)text,
-                            text_bytes == 0 ? 1 : text_bytes, "r");
+    char empty[] = "\n";
+    void *from = text_bytes == 0 ? empty : (char *)(uintptr_t)text;
+    FILE *stream = fmemopen(from, text_bytes == 0 ? 1 : text_bytes, "r");
     int error;
 
     if (stream == NULL) {

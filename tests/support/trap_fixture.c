@@ -196,8 +196,7 @@ struct task *trap_vfork(struct trap *trap, struct task *parent, char name)
 
 void trap_exit(struct trap *trap, struct task *task)
 {
-    /* cppcheck-suppress ctunullpointer ; no caller hands over a task that it has not got */
-    struct task *parent = task->parent;
+    struct task *parent = task != NULL ? task->parent : NULL;
     struct task_status status = {0};
 
     forget_task(trap, task);

@@ -122,7 +122,7 @@ static void try_action(struct search *search, const struct path *from, unsigned 
 /* Every step on from a state that means something there. */
 static void try_all(struct search *search, const struct path *from)
 {
-    bool meaning[MOST_ACTIONS];
+    bool meaning[MOST_ACTIONS] = {false};
 
     replay(search, from);
     for (unsigned i = 0; i < search->action_count; i++)

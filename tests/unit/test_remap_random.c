@@ -262,7 +262,7 @@ static void model_move_many(struct cell *cells, const struct call *call)
 static void model_resize(struct cell *cells, const struct call *call)
 {
     struct cell first = cells[call->from];
-    struct cell moved[REGION_PAGES];
+    struct cell moved[REGION_PAGES] = {0};
 
     for (unsigned i = 0; i < call->new_pages; i++)
         moved[i] = i < call->old_pages ? cells[call->from + i] : cell_behind(first, i);
