@@ -16,7 +16,7 @@ if(TARGET forklab)
   list(APPEND test_environment "FORKLAB=$<TARGET_FILE:forklab>")
 endif()
 if(FORKLAB_SANITIZE)
-  list(APPEND test_environment "FORKLAB_SCENARIO_KERNELS=modern-shared 2.5.41-mm2-shared")
+  list(APPEND test_environment "FORKLAB_SCENARIO_KERNELS=modern-shared")
 endif()
 
 function(forklab_register_test name timeout)

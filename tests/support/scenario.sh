@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # scenario.sh FILE: runs a scenario on every kernel, on both MMUs, and on the kernel below. Exit 1
 # when some run fails, 77 when it can run nowhere. FORKLAB_SCENARIO_KERNELS names fewer kernels: a
-# build with sanitizers, which is slow, runs those that share tables.
+# build with sanitizers, which is slow, runs one.
 set -euo pipefail
 
 file=$1

@@ -20,7 +20,7 @@
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { USUAL_DEPTH = 4 };
 #else
-enum { USUAL_DEPTH = 6 };
+enum { USUAL_DEPTH = 5 };
 #endif
 
 enum {
