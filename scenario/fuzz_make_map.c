@@ -13,7 +13,7 @@ uint32_t maker_area_page(struct maker *maker)
 {
     uint32_t spans = area_pages(maker) / span_pages(maker);
     uint64_t bound = below(maker, spans + 1u) * span_pages(maker);
-    uint64_t near = below(maker, 2 * CROWD_PAGES);
+    uint64_t near = below(maker, (uint64_t)2 * CROWD_PAGES);
 
     if (percent(maker, 20) || span_pages(maker) < 2 * CROWD_PAGES)
         return (uint32_t)below(maker, area_pages(maker));
@@ -415,6 +415,6 @@ bool make_brk(struct maker *maker, struct scenario_operation *operation)
 bool make_limit(struct maker *maker, struct scenario_operation *operation)
 {
     operation->value = below(maker, 2);
-    operation->bytes = (MIDDLE_PAGES + below(maker, 16 * MIDDLE_PAGES)) * PAGE_BYTES;
+    operation->bytes = (MIDDLE_PAGES + below(maker, (uint64_t)16 * MIDDLE_PAGES)) * PAGE_BYTES;
     return true;
 }

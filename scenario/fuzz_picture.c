@@ -100,6 +100,27 @@ void picture_fork(struct picture *picture, uint16_t parent, uint16_t child, bool
     }
 }
 
+static bool scar_is_same(const struct scar *one, const struct scar *other)
+{
+    return one->first == other->first && one->pages == other->pages &&
+           one->protection == other->protection && one->is_hole == other->is_hole;
+}
+
+static bool place_is_same(const struct place *one, const struct place *other)
+{
+    bool same = one->is_there == other->is_there && one->is_doubtful == other->is_doubtful &&
+                one->is_shared == other->is_shared && one->is_object == other->is_object &&
+                one->grows_down == other->grows_down && one->dont_fork == other->dont_fork &&
+                one->may_write == other->may_write && one->protection == other->protection &&
+                one->file == other->file && one->scar_count == other->scar_count &&
+                one->next_scar == other->next_scar && one->pages == other->pages &&
+                one->file_page == other->file_page && one->start == other->start;
+
+    for (unsigned i = 0; same && i < PLACE_SCARS; i++)
+        same = scar_is_same(&one->scars[i], &other->scars[i]);
+    return same;
+}
+
 /* What the child did to the memory that they had in common the parent does not know. */
 static void resume_parent(struct picture *picture, struct picture_task *task)
 {
@@ -112,7 +133,7 @@ static void resume_parent(struct picture *picture, struct picture_task *task)
 
     parent->is_suspended = false;
     for (unsigned i = 0; i < PICTURE_REGIONS; i++) {
-        if (memcmp(&parent->places[i], &task->places[i], sizeof(struct place)) != 0)
+        if (!place_is_same(&parent->places[i], &task->places[i]))
             parent->places[i].is_doubtful = true;
     }
 }

@@ -95,7 +95,7 @@ bool picture_meets(const struct picture_task *task, va_t start, uint32_t pages);
 
 /* A child, as fork or vfork makes it; a task that ends; a task that is another program now. */
 void picture_fork(struct picture *picture, uint16_t parent, uint16_t child, bool vfork);
-void picture_end(struct picture *picture, uint16_t task);
-void picture_exec(struct picture *picture, uint16_t task);
+void picture_end(struct picture *picture, uint16_t number);
+void picture_exec(struct picture *picture, uint16_t number);
 
 #endif

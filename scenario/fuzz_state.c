@@ -60,7 +60,8 @@ static bool shapes_agree(struct fuzz_comparison *comparison, uint16_t task,
         va_t their_start = theirs != NULL ? max_u64(theirs->start, at) : UINT64_MAX;
 
         at = min_u64(my_start, their_start);
-        if (my_start != their_start || !is_alike(mine, at, theirs))
+        if (mine == NULL || theirs == NULL || my_start != their_start ||
+            !is_alike(mine, at, theirs))
             return vmas_differ(comparison, task, at, my_start == at ? mine : NULL,
                                their_start == at ? theirs : NULL);
         at = min_u64(mine->end, theirs->end);

@@ -358,15 +358,19 @@ void model_mincore(struct model_call *call)
     va_t user_end = call->model->layout.user_end;
     uint8_t *data;
 
-    if (start % PAGE_BYTES != 0)
+    if (start % PAGE_BYTES != 0) {
         answer_error(call, EINVAL);
-    else if (bytes > user_end || start > user_end - bytes)
-        answer_error(call, ENOMEM);
-    else if (model_is_blind(call, start, bytes))
+        return;
+    }
+    bool is_outside = bytes > user_end || start > user_end - bytes;
+
+    if (!is_outside && model_is_blind(call, start, bytes)) {
         answer_unable(call, "the model does not know what is mapped there");
-    else if (call->operation->has_target)
+        return;
+    }
+    if (!is_outside && call->operation->has_target)
         mincore_into(call, pages);
-    else if (!space_all_in(call->task->space, start, start + pages * PAGE_BYTES))
+    else if (is_outside || !space_all_in(call->task->space, start, start + pages * PAGE_BYTES))
         answer_error(call, ENOMEM);
     else if ((data = answer_data(call, pages)) != NULL)
         memset(data, 0, pages);

@@ -240,8 +240,10 @@ void model_pin(struct model_call *call)
     }
     struct model_block *block = space_block(space, call->address);
 
-    if (!answer_host_error(call, block == NULL ? -ENOMEM : 0))
+    if (block == NULL) {
+        (void)answer_host_error(call, -ENOMEM);
         return;
+    }
     block->pins++;
     pin->block = block;
 }

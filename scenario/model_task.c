@@ -141,8 +141,10 @@ void model_exec(struct model_call *call)
     }
     struct model_space *space = space_new(&call->model->layout);
 
-    if (!answer_host_error(call, space == NULL ? -ENOMEM : 0))
+    if (space == NULL) {
+        (void)answer_host_error(call, -ENOMEM);
         return;
+    }
     release_parent(call->model, task);
     space_release(task->space);
     space->has_program = true;

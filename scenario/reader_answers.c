@@ -206,9 +206,11 @@ static bool read_common_answer(struct reader *reader, const struct scenario_oper
     short_word(reader, word);
     answer->error = errno_from_word(word);
     answer->signal = verb_is_access(operation->verb) ? signal_from_word(word) : 0;
-    if (answers == ANSWERS_QUANTITY)
+    if (answers == ANSWERS_QUANTITY) {
         *found = false;
-    else if (reader_is(reader, "ok") || (zero_is_ok && reader_is(reader, "0")))
+        return true;
+    }
+    if (reader_is(reader, "ok") || (zero_is_ok && reader_is(reader, "0")))
         take_kind(reader, answer, ANSWER_OK);
     else if (answer->error != 0)
         take_kind(reader, answer, ANSWER_ERROR);

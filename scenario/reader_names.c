@@ -7,6 +7,7 @@
  * tell.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "scenario/form.h"
@@ -46,10 +47,12 @@ static bool parse_name(struct reader *reader, const struct span *span, const cha
 static bool read_name(struct reader *reader, const char *kind, char name[SCENARIO_NAME_BYTES])
 {
     struct span span = token_span(&reader->token);
-    char what[SCENARIO_NAME_BYTES + 16] = "the name of a ";
+    char what[SCENARIO_NAME_BYTES + 16];
 
-    if (reader->token.kind != TOKEN_WORD)
-        return reader_expected(reader, strcat(what, kind));
+    if (reader->token.kind != TOKEN_WORD) {
+        (void)snprintf(what, sizeof(what), "the name of a %s", kind);
+        return reader_expected(reader, what);
+    }
     return parse_name(reader, &span, kind, name);
 }
 

@@ -321,7 +321,7 @@ static bool read_hex(struct reader *reader, struct scenario_data *data)
 
 static bool read_fill(struct reader *reader, struct scenario_data *data)
 {
-    uint64_t byte;
+    uint64_t byte = 0;
 
     reader_next(reader);
     if (!reader_number(reader, "a byte", UINT8_MAX, &byte) ||
@@ -347,8 +347,8 @@ bool reader_data(struct reader *reader, struct scenario_data *data)
 bool reader_text(struct reader *reader, const char *what, const char **text)
 {
     uint32_t column = reader->token.column;
-    const uint8_t *content;
-    uint64_t bytes;
+    const uint8_t *content = NULL;
+    uint64_t bytes = 0;
 
     if (reader->token.kind != TOKEN_STRING)
         return reader_expected(reader, what);

@@ -136,7 +136,7 @@ uint32_t maker_any_word(struct maker *maker, const struct word *words)
 
     while (words[count].word != NULL)
         count++;
-    return words[maker_below(maker, count)].value;
+    return count == 0 ? 0 : words[maker_below(maker, count)].value;
 }
 
 static uint32_t any_flags(struct maker *maker, const struct word *words)

@@ -169,28 +169,28 @@ static va_t map_anywhere(struct bench *bench, struct map_request request)
 /* Private anonymous memory of whole huge pages lies at a multiple of them. */
 static void test_huge_alignment(void **state)
 {
-    enum { HUGE_BYTES = 2 << 20 };
+    static const uint64_t huge_bytes = (uint64_t)2 << 20;
     struct bench bench;
 
     (void)state;
     trap_open(&bench.trap, kernel_find("modern"), &geometry_x86_64, MMU_SOFT, NULL);
     bench.task = trap_first(&bench.trap);
     va_t top = bench.task->mm->map_top;
-    va_t below = round_down(top - PAGE_BYTES, HUGE_BYTES);
+    va_t below = round_down(top - PAGE_BYTES, huge_bytes);
     struct map_request page = {.bytes = PAGE_BYTES, .protection = VMA_READ};
-    struct map_request huge = {.bytes = HUGE_BYTES, .protection = VMA_WRITE};
+    struct map_request huge = {.bytes = huge_bytes, .protection = VMA_WRITE};
     struct map_request shared = {
-        .bytes = HUGE_BYTES, .protection = VMA_READ, .flags = MAP_REQUEST_SHARED};
-    struct map_request more = {.bytes = HUGE_BYTES + PAGE_BYTES, .protection = VMA_EXEC};
+        .bytes = huge_bytes, .protection = VMA_READ, .flags = MAP_REQUEST_SHARED};
+    struct map_request more = {.bytes = huge_bytes + PAGE_BYTES, .protection = VMA_EXEC};
 
     assert_int_equal(map_anywhere(&bench, page), top - PAGE_BYTES);
-    assert_int_equal(map_anywhere(&bench, huge), below - HUGE_BYTES);
-    assert_int_equal(map_anywhere(&bench, shared), below - 2 * HUGE_BYTES);
-    assert_int_equal(map_anywhere(&bench, more), below - 3 * HUGE_BYTES - PAGE_BYTES);
+    assert_int_equal(map_anywhere(&bench, huge), below - huge_bytes);
+    assert_int_equal(map_anywhere(&bench, shared), below - 2 * huge_bytes);
+    assert_int_equal(map_anywhere(&bench, more), below - 3 * huge_bytes - PAGE_BYTES);
     /* Not with a hint, good or bad. */
-    huge.address = below - 8 * HUGE_BYTES - PAGE_BYTES;
+    huge.address = below - 8 * huge_bytes - PAGE_BYTES;
     assert_int_equal(map_anywhere(&bench, huge), huge.address);
-    assert_int_equal(map_anywhere(&bench, huge), below - 4 * HUGE_BYTES - PAGE_BYTES);
+    assert_int_equal(map_anywhere(&bench, huge), below - 4 * huge_bytes - PAGE_BYTES);
     trap_close(&bench.trap);
 }
 

@@ -33,11 +33,12 @@ static void expect_pages(struct trap *trap, struct task *task, unsigned pages, c
     for (unsigned page = 0; page < pages; page++) {
         va_t va = trap_page(trap, page);
         const struct vma *vma = vma_find(task->mm, va);
+        char *cell = text + (size_t)3 * page;
         bool is_locked = vma != NULL && (vma->flags & VMA_LOCKED) != 0;
 
-        text[3 * page] = vma == NULL || !vma_contains(vma, va) ? '!' : is_locked ? 'L' : '-';
-        text[3 * page + 1] = entry_is_present(trap_entry(task, va)) ? '1' : '0';
-        text[3 * page + 2] = page + 1 < pages ? ' ' : '\0';
+        cell[0] = vma == NULL || !vma_contains(vma, va) ? '!' : is_locked ? 'L' : '-';
+        cell[1] = entry_is_present(trap_entry(task, va)) ? '1' : '0';
+        cell[2] = page + 1 < pages ? ' ' : '\0';
     }
     if (strcmp(text, expected) != 0)
         fail_msg("%s: \"%s\", not \"%s\"", trap->where, text, expected);

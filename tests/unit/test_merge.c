@@ -16,7 +16,6 @@
  *   move 2 3 7          mremap to page 7; keep: the same, which keeps the source mapped
  *   grow 2 3 5          mremap in place
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -358,20 +357,36 @@ static const struct {
     {"fork", step_fork},
 };
 
+/* The next word of the text, empty at its end; shorter than WORD_BYTES. */
+static const char *next_word(const char *text, char word[WORD_BYTES])
+{
+    size_t bytes;
+
+    text += strspn(text, " ");
+    bytes = strcspn(text, " ");
+    assert_true(bytes < WORD_BYTES);
+    memcpy(word, text, bytes);
+    word[bytes] = '\0';
+    return text + bytes;
+}
+
 static void take_step(struct bench *bench, const char *text)
 {
     struct step step = {.bench = bench, .task = bench->parent};
-    unsigned first = 0;
-    unsigned pages = 0;
+    char first[WORD_BYTES];
+    char pages[WORD_BYTES];
 
     if (text[0] == 'C') {
         step.task = bench->child;
         text += 2;
     }
-    assert_true(
-        sscanf(text, "%15s %u %u %15s %15s", step.call, &first, &pages, step.what, step.more) >= 1);
-    step.start = trap_page(&bench->trap, first);
-    step.bytes = pages * PAGE_BYTES;
+    text = next_word(text, step.call);
+    text = next_word(text, first);
+    text = next_word(text, pages);
+    text = next_word(text, step.what);
+    (void)next_word(text, step.more);
+    step.start = trap_page(&bench->trap, (unsigned)strtoul(first, NULL, 10));
+    step.bytes = strtoul(pages, NULL, 10) * PAGE_BYTES;
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         if (strcmp(calls[i].call, step.call) == 0) {
             calls[i].take(&step);

@@ -273,7 +273,7 @@ EVERYWHERE(no_frame_for_a_table)
     trap_expect(trap, trap_page(trap, 8 * span_pages), 3, "P:!!!");
     remap_granted(trap, task, (struct call){0, 1, 1, FIXED, 1}); /* its table is there */
     trap_expect(trap, trap_page(trap, 0), 4, "P:!ac.");
-    trap_unmap(trap, task, filler, 2 * trap->geometry->levels);
+    trap_unmap(trap, task, filler, (uint64_t)2 * trap->geometry->levels);
     remap_granted(trap, task, (struct call){1, 2, 2, FIXED, 8 * span_pages});
     trap_expect(trap, trap_page(trap, 8 * span_pages), 3, "P:ac!");
 }
