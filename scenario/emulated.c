@@ -113,14 +113,15 @@ bool emulated_place(struct emulated *emulated, const struct scenario_operation *
 
 bool emulated_reserve(struct emulated *emulated, uint64_t bytes, struct scenario_outcome *outcome)
 {
-    if (bytes <= emulated->buffer_bytes)
+    /* A buffer for nothing is one, too: it is given to memcpy(). */
+    if (emulated->buffer != NULL && bytes <= emulated->buffer_bytes)
         return true;
     if (bytes > EMULATED_MOST_BYTES) {
         outcome_unable(outcome, "more than %lluM at once",
                        (unsigned long long)(EMULATED_MOST_BYTES >> 20));
         return false;
     }
-    size_t wanted = (size_t)max_u64(round_up(bytes, PAGE_BYTES), 2 * emulated->buffer_bytes);
+    size_t wanted = (size_t)max_u64(round_up(bytes + 1, PAGE_BYTES), 2 * emulated->buffer_bytes);
     uint8_t *grown = realloc(emulated->buffer, wanted);
 
     if (grown == NULL) {

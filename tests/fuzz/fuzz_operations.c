@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "pager/kernel.h"
+#include "scenario/form.h"
 #include "scenario/fuzz_pair.h"
 #include "scenario/writer.h"
 #include "tests/fuzz/target.h"
@@ -23,6 +24,7 @@ enum {
     TASKS = 4,
     REGIONS = 4,
     PINS = 2,
+    FILES = 2,
     PAGES = 8,
 };
 
@@ -86,7 +88,7 @@ static void begin(struct scenario *scenario)
         abort();
     name_all(&scenario->tasks, 'T', TASKS);
     name_all(&scenario->regions, 'A', REGIONS);
-    name_all(&scenario->files, 'F', 2);
+    name_all(&scenario->files, 'F', FILES);
     name_all(&scenario->pins, 'K', PINS);
     operation.task = 0;
     add(scenario, &operation);
@@ -152,7 +154,7 @@ static void fill_mapping(const struct choice *choice, struct scenario_operation 
         operation->flags |= ABI_MAP_FIXED;
     }
     if ((choice->flags & 4) != 0)
-        operation->file = choice->who >> 6 & 1;
+        operation->file = choice->who >> 6 & (FILES - 1);
     else
         operation->flags |= ABI_MAP_ANONYMOUS;
     operation->offset_bytes = (uint64_t)(choice->flags >> 3 & 3) << PAGE_SHIFT;
@@ -213,31 +215,52 @@ static void fill_rest(const struct choice *choice, struct scenario_operation *op
     }
 }
 
-static bool is_on_pin_or_file(enum scenario_verb verb)
+/* One argument of a form. What the verb has none of stays blank: backends look at all of it. */
+static void fill_argument(const struct choice *choice, enum argument argument,
+                          struct scenario_operation *operation)
 {
-    return verb == VERB_PINREAD || verb == VERB_PINWRITE || verb == VERB_FREAD ||
-           verb == VERB_FWRITE;
+    switch (argument) {
+    case ARGUMENT_ADDRESS:
+        operation->address = address_of(choice);
+        break;
+    case ARGUMENT_SIZE:
+        operation->bytes = bytes_of(choice);
+        break;
+    case ARGUMENT_OFFSET:
+        operation->offset_bytes = (uint64_t)choice->place << 4;
+        break;
+    case ARGUMENT_PROTECTION:
+        operation->protection = choice->kind & 7;
+        break;
+    case ARGUMENT_CHILD:
+    case ARGUMENT_VICTIM:
+    case ARGUMENT_WAITED:
+        operation->other = choice->who >> 2 & 3;
+        break;
+    case ARGUMENT_NEW_PIN:
+    case ARGUMENT_PIN:
+        operation->pin = choice->who >> 6 & (PINS - 1);
+        break;
+    case ARGUMENT_DIRECTION:
+        operation->write = (choice->flags & 1) != 0;
+        break;
+    case ARGUMENT_FILE:
+        operation->file = choice->who >> 6 & (FILES - 1);
+        break;
+    default:
+        break;
+    }
 }
 
 static struct scenario_operation decode(const struct choice *choice)
 {
     struct scenario_operation operation = scenario_operation_blank(verbs[choice->verb % VERBS]);
+    const enum argument *form = verb_forms[operation.verb];
 
     if (verb_descriptions[operation.verb].has_task)
         operation.task = choice->who & 3;
-    if (operation.verb == VERB_FORK || operation.verb == VERB_VFORK ||
-        operation.verb == VERB_KILL || operation.verb == VERB_WAIT)
-        operation.other = choice->who >> 2 & 3;
-    if (operation.verb >= VERB_PIN && operation.verb <= VERB_PINWRITE)
-        operation.pin = choice->who >> 6 & (PINS - 1);
-    if (operation.verb >= VERB_TRUNCATE && operation.verb <= VERB_FWRITE)
-        operation.file = choice->who >> 6 & 1;
-    if (is_on_pin_or_file(operation.verb))
-        operation.offset_bytes = (uint64_t)choice->place << 4;
-    operation.address = address_of(choice);
-    operation.bytes = bytes_of(choice);
-    operation.protection = choice->kind & 7;
-    operation.write = (choice->flags & 1) != 0;
+    for (unsigned i = 0; i < FORM_ARGUMENTS && form[i] != ARGUMENT_NONE; i++)
+        fill_argument(choice, form[i], &operation);
     fill_rest(choice, &operation);
     return operation;
 }
