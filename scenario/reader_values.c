@@ -270,8 +270,8 @@ static size_t unescape(const char *text, size_t left, uint8_t *byte)
     return 2;
 }
 
-/* The bytes of the string ahead; one more, a zero, follows them. */
-static bool read_string(struct reader *reader, const uint8_t **content, uint64_t *bytes)
+/* The bytes of the string ahead, a zero after them; NULL after a failure that is reported. */
+static const uint8_t *read_string(struct reader *reader, uint64_t *bytes)
 {
     struct span inside = {.text = reader->token.text + 1,
                           .length = reader->token.length - 2,
@@ -279,8 +279,10 @@ static bool read_string(struct reader *reader, const uint8_t **content, uint64_t
     uint8_t *copy = scenario_allocate(reader->scenario, inside.length + 1);
     size_t length;
 
-    if (copy == NULL)
-        return reader_out_of_memory(reader);
+    if (copy == NULL) {
+        reader_out_of_memory(reader);
+        return NULL;
+    }
     *bytes = 0;
     for (size_t at = 0; at < inside.length; at += length) {
         struct span rest = span_rest(&inside, at);
@@ -288,12 +290,12 @@ static bool read_string(struct reader *reader, const uint8_t **content, uint64_t
         length = unescape(rest.text, rest.length, &copy[(*bytes)++]);
         if (length == 0) {
             rest.length = rest.length < 2 ? rest.length : 2;
-            return fail_found(reader, &rest, "\\n, \\t, \\0, \\\\, \\\" or \\xNN");
+            fail_found(reader, &rest, "\\n, \\t, \\0, \\\\, \\\" or \\xNN");
+            return NULL;
         }
     }
-    *content = copy;
     reader_next(reader);
-    return true;
+    return copy;
 }
 
 static bool read_hex(struct reader *reader, struct scenario_data *data)
@@ -335,8 +337,10 @@ static bool read_fill(struct reader *reader, struct scenario_data *data)
 bool reader_data(struct reader *reader, struct scenario_data *data)
 {
     *data = (struct scenario_data){.kind = DATA_BYTES};
-    if (reader->token.kind == TOKEN_STRING)
-        return read_string(reader, &data->content, &data->bytes);
+    if (reader->token.kind == TOKEN_STRING) {
+        data->content = read_string(reader, &data->bytes);
+        return data->content != NULL;
+    }
     if (reader_begins(reader, "hex:"))
         return read_hex(reader, data);
     if (reader_is(reader, "fill"))
@@ -347,12 +351,13 @@ bool reader_data(struct reader *reader, struct scenario_data *data)
 bool reader_text(struct reader *reader, const char *what, const char **text)
 {
     uint32_t column = reader->token.column;
-    const uint8_t *content = NULL;
+    const uint8_t *content;
     uint64_t bytes = 0;
 
     if (reader->token.kind != TOKEN_STRING)
         return reader_expected(reader, what);
-    if (!read_string(reader, &content, &bytes))
+    content = read_string(reader, &bytes);
+    if (content == NULL)
         return false;
     if (bytes == 0 || memchr(content, 0, bytes) != NULL)
         return reader_fail(reader, column, "expected %s that is not empty and has no \\0", what);
