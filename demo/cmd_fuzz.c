@@ -31,7 +31,7 @@ enum {
     KEY_EPISODE,
 };
 
-enum { DEFAULT_OPERATIONS = 100000, DEFAULT_TASKS = 8, DEFAULT_EPISODE = 300 };
+enum { DEFAULT_OPERATIONS = 100000, DEFAULT_TASKS = 8, DEFAULT_EPISODE = 1000 };
 enum { MOST_TASKS = 32, LEAST_EPISODE = 1, MOST_EPISODE = 100000 };
 
 #define LEAST_RAM_BYTES ((uint64_t)256 << 10)
@@ -61,7 +61,7 @@ static const struct argp_option option_table[] = {
     {"ops", KEY_OPS, "N", 0, "Operations to perform (default: 100000)", 0},
     {"seed", KEY_SEED, "N", 0, "The same operations for a seed everywhere (default: 1)", 0},
     {"tasks", KEY_TASKS, "N", 0, "Tasks at once, 1 to 32 (default: 8)", 0},
-    {"episode", KEY_EPISODE, "N", 0, "Operations before all begins anew (default: 300)", 0},
+    {"episode", KEY_EPISODE, "N", 0, "Operations before all begins anew (default: 1000)", 0},
     {"kernel", KEY_KERNEL, "NAME", 0, "The kernel (default: modern-shared)", 0},
     {"mmu", KEY_MMU, "host|soft", 0, "Real faults, or a walk of the tables (default: soft)", 0},
     {"geometry", KEY_GEOMETRY, "NAME", 0, "x86-64, i386 or tiny (default: x86-64)", 0},
@@ -77,7 +77,7 @@ static const struct argp_option option_table[] = {
 /* clang-format on */
 
 static const char documentation[] =
-    "Performs random operations, in episodes of some hundred, on an emulated kernel and on "
+    "Performs random operations, in episodes of a thousand, on an emulated kernel and on "
     "something that should know what comes of them, and compares every answer, what is mapped and "
     "what memory holds. The first difference is shortened and printed as a scenario. Ends with 0 "
     "when there was none, 1 when there was one, 2 when it was asked for what cannot be."

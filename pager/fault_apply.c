@@ -295,10 +295,17 @@ static void mark_accessed(struct fault *fault)
     table_change(ram, table_for_all(ram, fault->leaf.table), slot_of(fault), fault->entry);
 }
 
-/* Linux founds the family of a mapping that is to grow before it asks whether the limits allow. */
-static void note_refused_growth(struct fault *fault)
+/*
+ * Linux founds the family of a mapping that is to grow before it asks whether the limits allow, and
+ * that of a private one before it asks whether there is a page to copy.
+ */
+static void note_refusal(struct fault *fault, enum event bad)
 {
-    if (fault_meets_stack(fault) && anon_family_reserve(fault->vma) == 0)
+    bool to_copy = bad == EVENT_BAD_BUS && fault->access == ACCESS_WRITE;
+    bool to_grow = bad == EVENT_BAD_MAPERR && fault_meets_stack(fault);
+
+    if ((to_grow || (to_copy && vma_is_private(fault->vma))) &&
+        anon_family_reserve(fault->vma) == 0)
         anon_family_join(fault->vma);
 }
 
@@ -307,12 +314,12 @@ enum event fault_resolve(struct fault *fault)
     for (;;) {
         enum event step = fault_classify(fault);
 
-        if (step == EVENT_BAD_MAPERR)
-            note_refused_growth(fault);
         if (step == EVENT_BAD_BUS)
             fill_around_nothing(fault);
-        if (fault_is_bad(step))
+        if (fault_is_bad(step)) {
+            note_refusal(fault, step);
             return step;
+        }
         if (step == FAULT_PERMITTED)
             break;
         step = take_step(fault, step);

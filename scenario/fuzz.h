@@ -2,7 +2,7 @@
 /*
  * Random scenarios, compared on two backends, and shortened when they disagree.
  *
- * A run is cut into episodes: backends with no task, some hundred operations, the comparison of all
+ * A run is cut into episodes: backends with no task, a thousand operations, the comparison of all
  * that can be seen, and the proof that nothing is lost. Each episode has a seed of its own, made
  * from the run's and its number, so that one alone can be repeated. A machine goes from episode to
  * episode: its free frames hold what they held, and cost the host nothing.
@@ -20,7 +20,7 @@ struct fuzz_options {
     uint64_t operations;
     uint64_t seed;
     unsigned tasks;   /* most at once; 8 */
-    unsigned episode; /* operations an episode; 300 */
+    unsigned episode; /* operations an episode; 1000 */
     enum fuzz_against against;
     bool checks;     /* every invariant after every operation */
     bool low_memory; /* little RAM: ENOMEM comes */
@@ -29,7 +29,7 @@ struct fuzz_options {
 };
 
 struct fuzz_result {
-    uint64_t operations; /* performed */
+    uint64_t operations; /* performed; what one side is unable to do is not counted */
     uint64_t episodes;
     bool diverged;
     uint64_t episode_seed;    /* of the one that diverged */
@@ -90,7 +90,8 @@ struct fuzz_comparison {
     char *why;
     size_t why_bytes;
     /* What came of it. */
-    size_t at; /* operations performed */
+    size_t at;       /* operations gone through */
+    size_t left_out; /* of these, what `one` was unable to do */
     /* Where contents differed at the end: the load of one byte that shows it. */
     bool has_witness;
     struct scenario_operation witness;

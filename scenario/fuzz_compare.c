@@ -173,6 +173,7 @@ static bool compare_all(struct fuzz_comparison *comparison, struct touched *touc
         if (!perform_both(comparison, operation, &one, ends))
             return false;
         comparison->at++;
+        comparison->left_out += one.kind == OUTCOME_UNABLE;
         if (comparison->other != NULL && touched_add(touched, comparison, operation, &one) != 0)
             return comparison_differs(comparison, "memory ran out");
         if (comparison->checks && !are_sound(comparison))
@@ -189,6 +190,7 @@ bool fuzz_compare_as(struct fuzz_comparison *comparison)
     bool ends = false;
 
     comparison->at = 0;
+    comparison->left_out = 0;
     bool agree = compare_all(comparison, &touched, &ends);
 
     if (agree && !ends)

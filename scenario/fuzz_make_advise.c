@@ -17,6 +17,10 @@ static const struct advice_weight advices[] = {
     {ABI_MADV_GUARD_INSTALL, 5}, {ABI_MADV_GUARD_REMOVE, 6},
 };
 
+/*
+ * What PAGEOUT takes away at the real kernel depends on which of its lists the pages are in by
+ * then; there it is COLD, which takes nothing.
+ */
 static int choose_advice(struct maker *maker)
 {
     unsigned sum = 0;
@@ -26,6 +30,8 @@ static int choose_advice(struct maker *maker)
         sum += advices[k].weight;
     for (uint64_t left = below(maker, sum); left >= advices[i].weight; i++)
         left -= advices[i].weight;
+    if (maker->mix->for_host && advices[i].advice == ABI_MADV_PAGEOUT)
+        return ABI_MADV_COLD;
     return advices[i].advice;
 }
 

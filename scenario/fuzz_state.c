@@ -7,7 +7,7 @@
 #include "scenario/fuzz_compare.h"
 
 /* Pages read at once, and of one task in all. */
-enum { CHUNK_PAGES = 16, MOST_PAGES = 4096, MOST_TOUCHED_PAGES = 1024 };
+enum { CHUNK_PAGES = 16, MOST_PAGES = 4096, MOST_TOUCHED_PAGES = 256 };
 
 static bool in_words_of(struct fuzz_comparison *comparison, uint16_t task, const char *what)
 {

@@ -36,6 +36,24 @@ static bool may_grow_to(const struct model_space *space, size_t position, va_t p
     return mapping_end(space, position) - page <= layout->stack_limit_bytes;
 }
 
+bool space_growth_is_unclear(const struct model_space *space, va_t start, va_t end)
+{
+    uint64_t limit_bytes = space->layout->stack_limit_bytes;
+
+    for (size_t i = space_position(space, start); i < space->count; i++) {
+        const struct model_range *range = &space->ranges[i];
+        va_t lowest = max_u64(page_of(start), i > 0 ? range[-1].end : 0);
+
+        if (lowest >= end)
+            return false;
+        if ((range->flags & RANGE_GROWS_DOWN) && lowest < range->start &&
+            range->start + PAGE_BYTES - lowest <= limit_bytes &&
+            mapping_end(space, i) - lowest > limit_bytes)
+            return true;
+    }
+    return false;
+}
+
 /* The range that holds the page, grown to it if need be; NULL when there is none. */
 static const struct model_range *range_at(struct model_space *space, va_t va, bool may_grow)
 {

@@ -78,7 +78,11 @@ static uint64_t store(struct model_space *space, va_t va, const struct scenario_
 /* Accesses near what the model does not know: answered, and true. */
 static bool is_out_of_sight(struct model_call *call, uint64_t bytes)
 {
-    if (!model_is_blind(call, call->address, bytes))
+    va_t start = call->address;
+    va_t end = bytes > UINT64_MAX - start ? UINT64_MAX : start + bytes;
+
+    if (!model_is_blind(call, start, bytes) &&
+        !space_growth_is_unclear(call->task->space, start, end))
         return false;
     answer_unable(call, "the model does not know what is there");
     return true;

@@ -99,6 +99,12 @@ enum reach { REACH_FINE, REACH_NOTHING, REACH_FORBIDDEN, REACH_PAST_END, REACH_N
  */
 enum reach space_reach(struct model_space *space, va_t va, bool write, bool may_grow);
 
+/*
+ * Would an access of [start, end) make a range grow, or not, by how far its VMA reaches upwards?
+ * That is a page at least and all its like neighbours at most; the model does not know.
+ */
+bool space_growth_is_unclear(const struct model_space *space, va_t start, va_t end);
+
 /* The bytes of a page that can be reached; and to write them, NULL when memory ends. */
 const uint8_t *space_bytes(const struct model_space *space, va_t va);
 struct model_block *space_block(struct model_space *space, va_t va);
