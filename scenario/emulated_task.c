@@ -168,7 +168,7 @@ static int check_caller(struct task *task)
     return error;
 }
 
-/* kill(2) of a zombie works; nobody is left to be killed once it was waited for. */
+/* kill(2) of a zombie works, and of oneself; nobody is left to be killed once waited for. */
 void emulated_kill(struct emulated *emulated, const struct scenario_operation *operation,
                    struct scenario_outcome *outcome)
 {
@@ -183,10 +183,6 @@ void emulated_kill(struct emulated *emulated, const struct scenario_operation *o
         emulated_look_at_tasks(emulated);
     }
     outcome_of_call(emulated, operation, error, 0, outcome);
-    if (error != 0 || operation->other != operation->task)
-        return;
-    outcome->kind = OUTCOME_SIGNAL;
-    outcome->signal = ABI_SIGKILL;
 }
 
 /* --- heard of --- */

@@ -151,12 +151,12 @@ static unsigned choose_name(struct maker *maker)
     return region;
 }
 
-/* An open file, sometimes any number at all. */
+/* An open file, sometimes any that ever was. */
 static unsigned choose_file(struct maker *maker)
 {
     unsigned first = (unsigned)below(maker, PICTURE_FILES);
 
-    if (percent(maker, 2))
+    if (maker->picture.files[first].was_made && percent(maker, 2))
         return first;
     for (unsigned i = 0; i < PICTURE_FILES; i++) {
         unsigned file = (first + i) % PICTURE_FILES;

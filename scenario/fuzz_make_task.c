@@ -102,7 +102,8 @@ bool make_file(struct maker *maker, struct scenario_operation *operation)
         operation->data = (struct scenario_data){
             .kind = DATA_FILL, .fill = (uint8_t)below(maker, 256), .bytes = operation->bytes};
     maker->picture.files[operation->file] =
-        (struct picture_file){.is_open = true,
+        (struct picture_file){.was_made = true,
+                              .is_open = true,
                               .readable = !(operation->flags & SCENARIO_WRITE_ONLY),
                               .writable = !(operation->flags & SCENARIO_READ_ONLY),
                               .bytes = operation->bytes};
@@ -114,8 +115,11 @@ bool make_shm(struct maker *maker, struct scenario_operation *operation)
     if (!choose_file(maker, false, &operation->file))
         return false;
     operation->bytes = PAGE_BYTES + choose_size(maker);
-    maker->picture.files[operation->file] = (struct picture_file){
-        .is_open = true, .readable = true, .writable = true, .bytes = operation->bytes};
+    maker->picture.files[operation->file] = (struct picture_file){.was_made = true,
+                                                                  .is_open = true,
+                                                                  .readable = true,
+                                                                  .writable = true,
+                                                                  .bytes = operation->bytes};
     return true;
 }
 
@@ -124,7 +128,7 @@ bool make_directory(struct maker *maker, struct scenario_operation *operation)
     if (!choose_file(maker, false, &operation->file))
         return false;
     maker->picture.files[operation->file] =
-        (struct picture_file){.is_open = true, .is_directory = true};
+        (struct picture_file){.was_made = true, .is_open = true, .is_directory = true};
     return true;
 }
 

@@ -60,6 +60,7 @@ struct picture_task {
 };
 
 struct picture_file {
+    bool was_made; /* open now, or closed */
     bool is_open;
     bool is_directory;
     bool readable;

@@ -242,9 +242,32 @@ static void write_answer(const struct scenario *scenario,
     free(text);
 }
 
+/* Which tasks there have been: a scenario cannot name others. */
+struct named {
+    bool was_made[SCENARIO_MOST_TASKS];
+};
+
+static void note_made(struct named *named, const struct scenario_operation *operation,
+                      const struct scenario_outcome *outcome)
+{
+    if (operation->verb == VERB_TASK)
+        named->was_made[operation->task] = true;
+    if ((operation->verb == VERB_FORK || operation->verb == VERB_VFORK) &&
+        outcome->kind == OUTCOME_DONE)
+        named->was_made[operation->other] = true;
+}
+
+static bool can_be_named(const struct named *named, const struct scenario_operation *operation)
+{
+    if (operation->verb != VERB_KILL && operation->verb != VERB_WAIT)
+        return true;
+    return operation->other == SCENARIO_NOBODY || named->was_made[operation->other];
+}
+
 static void write_answered(const struct scenario *scenario, struct backend *oracle, FILE *stream)
 {
     struct scenario_outcome outcome;
+    struct named named = {0};
 
     for (size_t i = 0; i < scenario->count; i++) {
         const struct scenario_operation *operation = &scenario->operations[i];
@@ -252,9 +275,13 @@ static void write_answered(const struct scenario *scenario, struct backend *orac
         oracle->ops->perform(oracle, operation, &outcome);
         if (outcome.kind == OUTCOME_UNABLE || outcome.kind == OUTCOME_BROKEN)
             continue; /* nor was the other asked to do it */
+        note_made(&named, operation, &outcome);
+        if (!can_be_named(&named, operation))
+            continue;
         operation_write(scenario, operation, stream);
-        /* Residency is not always compared; nobody reads that much. */
-        if (operation->verb != VERB_MINCORE && outcome.data_bytes <= MOST_ANSWER_BYTES)
+        /* Residency is not always compared; nobody reads that much. That it works stands anyway. */
+        if (outcome.kind != OUTCOME_DATA ||
+            (operation->verb != VERB_MINCORE && outcome.data_bytes <= MOST_ANSWER_BYTES))
             write_answer(scenario, operation, &outcome, stream);
         fputc('\n', stream);
     }

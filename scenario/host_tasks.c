@@ -213,10 +213,8 @@ static void kill_itself(struct host_backend *host, const struct scenario_operati
     struct host_process *process = &host->tasks[operation->task];
     const struct host_request request = {.verb = VERB_KILL, .pid = process->pid};
 
-    if (!host_send_to(host, process, &request, -1) || !host_await_end(host, operation->task))
-        return;
-    outcome->kind = OUTCOME_SIGNAL;
-    outcome->signal = ABI_SIGKILL;
+    if (host_send_to(host, process, &request, -1) && host_await_end(host, operation->task))
+        host_done(outcome, 0);
 }
 
 void host_kill(struct host_backend *host, const struct scenario_operation *operation,

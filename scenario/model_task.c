@@ -58,12 +58,6 @@ void model_kill(struct model_call *call)
         answer_error(call, ESRCH);
     else if (victim->state == MODEL_ALIVE)
         model_end_task(call->model, victim, ABI_SIGKILL, 0);
-    if (victim != call->task)
-        return;
-    call->outcome->kind = OUTCOME_SIGNAL;
-    call->outcome->signal = ABI_SIGKILL;
-    call->outcome->code = 0;
-    call->outcome->address = 0;
 }
 
 /* --- beginnings --- */
