@@ -28,7 +28,7 @@ static pfn_t frame_hint(const struct fault *fault, const struct table *table, un
     if (mm->space != NULL) {
         pfn_t sticky = mm->machine->mmu->ops->frame_hint(mm->space, page_of(fault->va));
 
-        if (sticky < ram->watermark && ram->frames[sticky].kind == FRAME_FREE)
+        if (frame_is_touched(ram, sticky) && ram->frames[sticky].kind == FRAME_FREE)
             return sticky;
     }
     if (ram->aged || slot == 0)

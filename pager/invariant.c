@@ -182,7 +182,7 @@ static uint32_t *outside_references(const struct machine *machine)
         for (uint64_t page = 0; page < object->page_count; page++)
             outside[object->pages[page]] += object->pages[page] != OBJECT_PAGE_ABSENT;
     }
-    for (pfn_t pfn = 0; pfn < ram->watermark; pfn++)
+    for (pfn_t pfn = 0; pfn < ram->frame_count; pfn = frame_touched_after(ram, pfn))
         outside[pfn] += ram->frames[pfn].pins;
     return outside;
 }

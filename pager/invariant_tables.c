@@ -288,10 +288,12 @@ static bool table_is_in_rmap(struct machine *machine, const struct table *table,
 static bool no_other_in_rmap(struct machine *machine, const uint32_t *entries, char *why,
                              size_t why_bytes)
 {
-    for (pfn_t pfn = 0; pfn < machine->ram.watermark; pfn++) {
+    const struct ram *ram = &machine->ram;
+
+    for (pfn_t pfn = 0; pfn < ram->frame_count; pfn = frame_touched_after(ram, pfn)) {
         struct rmap_search search = {0};
 
-        if (machine->ram.frames[pfn].kind != FRAME_TABLE)
+        if (ram->frames[pfn].kind != FRAME_TABLE)
             machine->kernel->rmap->visit(machine->rmap_context, pfn, search_rmap, &search);
         if (search.all != entries[pfn])
             return invariant_broken(why, why_bytes, "frame %u: %u in the reverse map, %u entries",

@@ -202,10 +202,7 @@ int ram_reserve(struct ram *ram, const struct ram_need *need)
 
 static pfn_t choose_frame(struct ram *ram, pfn_t hint)
 {
-    bool was_touched =
-        hint < ram->watermark || (hint >= ram->table_floor && hint < ram->frame_count);
-
-    if (was_touched && ram->frames[hint].kind == FRAME_FREE) {
+    if (frame_is_touched(ram, hint) && ram->frames[hint].kind == FRAME_FREE) {
         frame_list_remove(ram, &ram->free, hint);
         return hint;
     }

@@ -121,6 +121,20 @@ int ram_init(struct ram *ram, const struct geometry *geometry, void *base, uint6
 /* Frees the records of all frames and tables; the memory at `base` is left alone. */
 void ram_destroy(struct ram *ram);
 
+/*
+ * Was the frame ever in use? An entry that names another is wrong. And the next such frame: data
+ * lie below the watermark, and where pools gave frames back above the table floor, too.
+ */
+static inline bool frame_is_touched(const struct ram *ram, pfn_t pfn)
+{
+    return pfn < ram->watermark || (pfn >= ram->table_floor && pfn < ram->frame_count);
+}
+
+static inline pfn_t frame_touched_after(const struct ram *ram, pfn_t pfn)
+{
+    return pfn + 1 == ram->watermark ? ram->table_floor : pfn + 1;
+}
+
 /* Makes sure of everything in `need` at once: 0, or -ENOMEM with nothing changed that shows. */
 int ram_reserve(struct ram *ram, const struct ram_need *need);
 

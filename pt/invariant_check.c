@@ -18,16 +18,6 @@ bool check_fails(const struct check *check, const char *format, ...)
     return false;
 }
 
-bool frame_is_touched(const struct ram *ram, pfn_t pfn)
-{
-    return pfn < ram->watermark || (pfn >= ram->table_floor && pfn < ram->frame_count);
-}
-
-pfn_t frame_touched_after(const struct ram *ram, pfn_t pfn)
-{
-    return pfn + 1 == ram->watermark ? ram->table_floor : pfn + 1;
-}
-
 bool frame_is_all_zeros(const struct ram *ram, pfn_t pfn)
 {
     const uint8_t *bytes = frame_data(ram, pfn);

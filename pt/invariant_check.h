@@ -49,9 +49,6 @@ bool check_begin_tally(struct check *check);
 struct tally *check_tally(const struct check *check, pfn_t pfn);
 void check_end_tally(struct check *check);
 
-/* Was the frame ever in use? An entry that names another is wrong. */
-bool frame_is_touched(const struct ram *ram, pfn_t pfn);
-pfn_t frame_touched_after(const struct ram *ram, pfn_t pfn);
 bool frame_is_all_zeros(const struct ram *ram, pfn_t pfn);
 
 /* The table in that frame, NULL where the frame is none. */

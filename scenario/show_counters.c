@@ -51,9 +51,7 @@ void show_vmstat(const struct emulated *emulated, FILE *out)
     const struct ram *ram = &emulated->machine->ram;
     struct census census = {0};
 
-    for (pfn_t pfn = 0; pfn < ram->watermark; pfn++)
-        count_frame(&census, &ram->frames[pfn]);
-    for (pfn_t pfn = ram->table_floor; pfn < ram->frame_count; pfn++)
+    for (pfn_t pfn = 0; pfn < ram->frame_count; pfn = frame_touched_after(ram, pfn))
         count_frame(&census, &ram->frames[pfn]);
     show_value(out, "nr_free_pages", ram_free_frames(ram));
     show_value(out, "nr_anon_pages", census.by_kind[FRAME_ANON]);

@@ -185,29 +185,39 @@ static bool has_data(const struct frame *frame)
     return frame->kind == FRAME_ANON || frame->kind == FRAME_SHM || frame->kind == FRAME_FILE;
 }
 
+/* From `first` on, a run of frames that are alike and held alike: the frame after it. */
+static pfn_t run_end(const struct emulated *emulated, const struct holders *holders, pfn_t first,
+                     const struct span *span, size_t *at)
+{
+    const struct ram *ram = &emulated->machine->ram;
+    pfn_t pfn = first + 1;
+
+    while (frame_is_touched(ram, pfn) && frames_alike(&ram->frames[first], &ram->frames[pfn])) {
+        size_t next_at = *at;
+        struct span next = span_of(holders, pfn, &next_at);
+
+        if (!held_alike(span, &next, pfn - first))
+            break;
+        *at = next_at;
+        pfn++;
+    }
+    return pfn;
+}
+
 static void show_runs(const struct emulated *emulated, const struct holders *holders, FILE *out)
 {
     const struct ram *ram = &emulated->machine->ram;
     size_t at = 0;
-    pfn_t pfn = 0;
+    pfn_t end;
 
-    while (pfn < ram->watermark) {
-        pfn_t first = pfn++;
-
+    for (pfn_t first = 0; first < ram->frame_count; first = frame_touched_after(ram, end - 1)) {
+        end = first + 1;
         if (!has_data(&ram->frames[first]))
             continue;
         struct span span = span_of(holders, first, &at);
 
-        while (pfn < ram->watermark && frames_alike(&ram->frames[first], &ram->frames[pfn])) {
-            size_t next_at = at;
-            struct span next = span_of(holders, pfn, &next_at);
-
-            if (!held_alike(&span, &next, pfn - first))
-                break;
-            at = next_at;
-            pfn++;
-        }
-        show_run(emulated, &span, first, pfn - 1, out);
+        end = run_end(emulated, holders, first, &span, &at);
+        show_run(emulated, &span, first, end - 1, out);
     }
 }
 

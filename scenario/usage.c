@@ -18,21 +18,15 @@ static void count_leaf(const struct ram *ram, const struct table *table, uint32_
     }
 }
 
-static void count_range(const struct ram *ram, pfn_t first, pfn_t end, uint32_t *map_counts)
-{
-    for (pfn_t pfn = first; pfn < end; pfn++) {
-        if (ram->frames[pfn].kind == FRAME_TABLE && table_of_frame(ram, pfn)->level == 0)
-            count_leaf(ram, table_of_frame(ram, pfn), map_counts);
-    }
-}
-
 void usage_count_maps(const struct machine *machine, uint32_t *map_counts)
 {
     const struct ram *ram = &machine->ram;
 
     memset(map_counts, 0, ram->frame_count * sizeof(*map_counts));
-    count_range(ram, 0, ram->watermark, map_counts);
-    count_range(ram, ram->table_floor, ram->frame_count, map_counts);
+    for (pfn_t pfn = 0; pfn < ram->frame_count; pfn = frame_touched_after(ram, pfn)) {
+        if (ram->frames[pfn].kind == FRAME_TABLE && table_of_frame(ram, pfn)->level == 0)
+            count_leaf(ram, table_of_frame(ram, pfn), map_counts);
+    }
 }
 
 /* --- one mapping --- */
