@@ -24,7 +24,7 @@ enum family_kind {
     FAMILY_UNPROTECT, /* readable and writable */
     FAMILY_DONTNEED,
     FAMILY_LOCK, /* mlock */
-    FAMILY_PIN, /* for reading */
+    FAMILY_PIN,  /* for reading */
     FAMILY_PIN_WRITE,
     FAMILY_UNPIN,
     FAMILY_KINDS
