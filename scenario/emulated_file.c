@@ -68,6 +68,9 @@ void emulated_file(struct emulated *emulated, const struct scenario_operation *o
     if (result == 0) {
         if (operation->data.kind != DATA_NONE)
             result = write_data(emulated, object, 0, &operation->data);
+        /* A part of what was asked for is no file. */
+        if (result >= 0 && (uint64_t)result < operation->data.bytes)
+            result = -ENOMEM;
         if (result >= 0)
             open_file(file, operation, object);
         else

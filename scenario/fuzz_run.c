@@ -27,7 +27,7 @@ struct fuzz_session {
 /* What came of one episode. */
 struct episode {
     bool agrees;
-    int error; /* it could not be run: negative errno */
+    int error;         /* it could not be run: negative errno */
     size_t operations; /* performed: not left out */
     bool has_witness;
     struct scenario_operation witness;

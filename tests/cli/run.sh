@@ -118,6 +118,10 @@ if command -v script >/dev/null && script -qec true /dev/null </dev/null >/dev/n
   ! grep -q -- '->' "$scratch/out" || fail 'q does something before it ends'
 fi
 
+# Memory that ends in the middle of a file makes no file, not a part of one.
+printf 'file F 4K fill 1 8M = ENOMEM\nfile F 4K\nfread F 0 1\n' >"$scratch/little.scn"
+accepts run --ram 1M --mmu soft "$scratch/little.scn"
+
 # What is wrong with the words.
 refuses 'which scenario.*FILE' run
 refuses 'one file too many' run "$good" "$bad"

@@ -141,6 +141,44 @@ static void test_pages_of_objects(void **state)
     trap_close(&bench.trap);
 }
 
+/* Writes the mapping's pages until memory ends: how many were written. */
+static uint64_t fill_memory(const struct bench *bench, uint64_t pages)
+{
+    for (uint64_t i = 0; i < pages; i++) {
+        int error = copyout(bench->task, bench->va + i * PAGE_BYTES, "x", 1);
+
+        if (error != 0) {
+            assert_int_equal(error, -ENOMEM);
+            return i;
+        }
+    }
+    return pages;
+}
+
+/* Frames that the table pools gave back lie above all others: what they hold counts as well. */
+static void test_where_tables_lay(void **state)
+{
+    enum { FRAMES = 256 };
+    const struct trap_size size = {.frames = FRAMES};
+    struct bench bench;
+
+    (void)state;
+    trap_open(&bench.trap, kernel_find("2.5.41"), &geometry_x86_64, MMU_SOFT, &size);
+    bench.task = trap_first(&bench.trap);
+    bench.va = bench.trap.base;
+    trap_map(&bench.trap, bench.task, bench.va, FRAMES, RW);
+    uint64_t written = fill_memory(&bench, FRAMES);
+
+    assert_in_range(written, 1, FRAMES - 1);
+    struct pin pin =
+        trap_pin(&bench.trap, bench.task, bench.va + (written - 1) * PAGE_BYTES, ACCESS_READ);
+
+    assert_true(pin.pfn >= bench.trap.machine->ram.table_floor);
+    trap_check(&bench.trap);
+    trap_unpin(&bench.trap, &pin);
+    trap_close(&bench.trap);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +186,7 @@ int main(void)
         cmocka_unit_test(test_outlives_its_mapping_and_task),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_pages_of_objects),
+        cmocka_unit_test(test_where_tables_lay),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The flat model, verb by verb: scenarios whose answers were seen on Linux 6.18. (That it goes on
- * agreeing with a real kernel, `forklab fuzz --against model` shows at random, since the emulated kernel is held against the real one.)
+ * The flat model, verb by verb: scenarios whose answers were seen on Linux 6.18. (At random it is
+ * compared with the emulated kernels by `forklab fuzz`, and they with the real one.)
  */
 #include <setjmp.h>
 #include <stdarg.h>
