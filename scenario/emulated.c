@@ -365,12 +365,15 @@ static bool nothing_is_left(const struct emulated *emulated, char *why, size_t w
 
     if (machine->vmas.used_count == 0 && machine->mms.used_count == 0 &&
         machine->tasks.used_count == 0 && machine->objects.used_count == 0 &&
+        machine->anon_families.used_count == 0 && machine->anon_links.used_count == 0 &&
         used == emulated->frames_before)
         return true;
     snprintf(why, why_bytes,
-             "left over: %zu VMAs, %zu address spaces, %zu tasks, %zu objects, %d frames",
+             "left over: %zu VMAs, %zu address spaces, %zu tasks, %zu objects, %zu families, "
+             "%zu links, %d frames",
              machine->vmas.used_count, machine->mms.used_count, machine->tasks.used_count,
-             machine->objects.used_count, (int)(used - emulated->frames_before));
+             machine->objects.used_count, machine->anon_families.used_count,
+             machine->anon_links.used_count, (int)(used - emulated->frames_before));
     return false;
 }
 

@@ -10,8 +10,8 @@
 #include "pager/map.h"
 
 const char *const family_kind_names[FAMILY_KINDS] = {
-    "fork",        "exit",     "read", "write",    "munmap", "mprotect r",
-    "mprotect rw", "dontneed", "pin",  "pinwrite", "unpin"};
+    "fork",        "exit",     "read",  "write", "munmap",   "mprotect r",
+    "mprotect rw", "dontneed", "mlock", "pin",   "pinwrite", "unpin"};
 
 static const va_t area = (va_t)64 << 10;
 
@@ -71,6 +71,8 @@ static void do_fork(struct family *family, unsigned task)
     assert_int_equal(sys_fork(family->tasks[task], &family->tasks[child]), 0);
     family->parents[child] = family->tasks[task];
     memcpy(family->pages[child], family->pages[task], sizeof(family->pages[child]));
+    for (unsigned page = 0; page < FAMILY_PAGES; page++)
+        family->pages[child][page].locked = false;
 }
 
 /* The parent hears of it at once, if it is still there; else nobody waits. */
@@ -125,6 +127,12 @@ static void do_protect(struct family *family, const struct family_action *action
     family->pages[action->task][action->page].writable = action->kind == FAMILY_UNPROTECT;
 }
 
+static void do_lock(struct family *family, const struct family_action *action)
+{
+    assert_int_equal(sys_mlock(family->tasks[action->task], page_va(action->page), PAGE_BYTES), 0);
+    family->pages[action->task][action->page].locked = true;
+}
+
 static void do_pin(struct family *family, const struct family_action *action)
 {
     assert_int_equal(
@@ -161,6 +169,8 @@ bool family_can(const struct family *family, const struct family_action *action)
         return page->writable;
     if (action->kind == FAMILY_UNPROTECT)
         return !page->writable;
+    if (action->kind == FAMILY_LOCK || action->kind == FAMILY_DONTNEED)
+        return !page->locked; /* what is locked cannot be given up */
     return action->kind != FAMILY_PIN || !family->pinned;
 }
 
@@ -187,6 +197,9 @@ void family_do(struct family *family, const struct family_action *action, uint8_
     case FAMILY_UNMAP:
     case FAMILY_DONTNEED:
         do_clear(family, action);
+        break;
+    case FAMILY_LOCK:
+        do_lock(family, action);
         break;
     case FAMILY_PIN:
         do_pin(family, action);

@@ -23,7 +23,8 @@ enum family_kind {
     FAMILY_PROTECT,   /* readable */
     FAMILY_UNPROTECT, /* readable and writable */
     FAMILY_DONTNEED,
-    FAMILY_PIN, /* for reading */
+    FAMILY_LOCK, /* mlock */
+    FAMILY_PIN,  /* for reading */
     FAMILY_PIN_WRITE,
     FAMILY_UNPIN,
     FAMILY_KINDS
@@ -41,6 +42,7 @@ struct family_action {
 struct family_page {
     bool mapped;
     bool writable;
+    bool locked;
     uint8_t value;
 };
 

@@ -42,12 +42,14 @@ static bool nothing_is_left(const struct world *world, char *why, size_t why_byt
     uint32_t used = machine_used_frames(machine);
 
     snprintf(why, why_bytes,
-             "left over: %u VMAs, %u address spaces, %u tasks, %u objects, %d frames",
-             (unsigned)machine->vmas.used_count, (unsigned)machine->mms.used_count,
-             (unsigned)machine->tasks.used_count, (unsigned)machine->objects.used_count,
-             (int)(used - world->frames_before));
+             "left over: %zu VMAs, %zu address spaces, %zu tasks, %zu objects, %zu families, "
+             "%zu links, %d frames",
+             machine->vmas.used_count, machine->mms.used_count, machine->tasks.used_count,
+             machine->objects.used_count, machine->anon_families.used_count,
+             machine->anon_links.used_count, (int)(used - world->frames_before));
     return machine->vmas.used_count == 0 && machine->mms.used_count == 0 &&
            machine->tasks.used_count == 0 && machine->objects.used_count == 0 &&
+           machine->anon_families.used_count == 0 && machine->anon_links.used_count == 0 &&
            used == world->frames_before;
 }
 

@@ -146,10 +146,8 @@ static void list_actions(struct search *search)
         add_action(search, FAMILY_FORK, task, 0);
         add_action(search, FAMILY_EXIT, task, 0);
         for (unsigned page = 0; page < FAMILY_PAGES; page++) {
-            for (unsigned kind = FAMILY_READ; kind <= FAMILY_PIN; kind++) {
-                if (kind != FAMILY_DONTNEED)
-                    add_action(search, kind, task, page);
-            }
+            for (unsigned kind = FAMILY_READ; kind <= FAMILY_PIN; kind++)
+                add_action(search, kind, task, page);
         }
     }
     add_action(search, FAMILY_PIN_WRITE, 0, 0);
