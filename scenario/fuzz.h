@@ -79,6 +79,7 @@ struct fuzz_comparison {
     bool checks_at_end;    /* every invariant once */
     bool vmas;             /* the mappings VMA by VMA; else only which rights are where */
     bool usage;            /* Rss and its kin */
+    bool usage_at_end;     /* only there, since it costs most of a look */
     bool residency;        /* what mincore tells */
     bool faults;           /* how many faults the accesses took */
     /* `one` has so little RAM that memory runs out. What it refuses for that reason is left out on

@@ -7,8 +7,8 @@
  *   soft     the same kernel on the chosen MMU and on the soft one
  *   copied   the kernel that shares tables against its sister that copies them
  *
- * What is resident is compared where no table is shared: a shared table comes to the child with all
- * that it holds, also what a fault could rebuild and a copying kernel leaves out.
+ * What is resident is compared but where absent entries of a shared table are filled in place: what
+ * one reads is then resident in all. (Fork shares no table that holds more than a copy would have.)
  *
  * Addresses are compared, so both must have address spaces of one size: the smallest in the pair.
  */
@@ -39,6 +39,12 @@ const struct kernel *fuzz_copying_sister(const struct kernel *kernel)
         return NULL;
     snprintf(name, sizeof(name), "%.*s", (int)(length - suffix), kernel->name);
     return kernel_find(name);
+}
+
+/* Can user code not tell, by what is resident, that tables are shared? */
+static bool hides_sharing(const struct kernel *kernel)
+{
+    return kernel->sharing != SHARING_LEAF || kernel->absent_entry == ABSENT_SPLIT;
 }
 
 static struct machine_options machine_for(const struct fuzz_options *options)
@@ -123,7 +129,7 @@ static int open_with_host(struct fuzz_pair *pair, const struct fuzz_options *opt
     machine.no_zero_page = !host_backend_has_zero_page(pair->one);
     pair->oracle = pair->one;
     pair->comparison.vmas = true;
-    pair->comparison.residency = machine.kernel->sharing != SHARING_LEAF;
+    pair->comparison.residency = hides_sharing(machine.kernel);
     pair->comparison.usage = pair->comparison.residency;
     return open_emulated(&pair->other, &machine, HOST_BACKEND_SPACE_BYTES, why, why_bytes);
 }
@@ -139,8 +145,9 @@ static int open_with_sister(struct fuzz_pair *pair, const struct fuzz_options *o
         error = open_emulated(&pair->other, sister, space_of(pair->one), why, why_bytes);
     pair->oracle = pair->other;
     pair->comparison.vmas = true;
-    pair->comparison.residency = sister->kernel == kernel;
+    pair->comparison.residency = sister->kernel == kernel || hides_sharing(kernel);
     pair->comparison.usage = pair->comparison.residency;
+    pair->comparison.usage_at_end = true;
     return error;
 }
 

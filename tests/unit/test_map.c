@@ -9,43 +9,22 @@
 #include <string.h>
 
 #include "tests/support/elf_file.h"
+#include "tests/support/map_bench.h"
 #include "tests/support/ruler.h"
-#include "tests/support/trap_fixture.h"
 
 enum { RULER_PAGES = 10 };
 
-struct bench {
-    struct trap trap;
-    struct task *task;
-    va_t base;
-};
-
-static void begin(struct bench *bench)
+static void begin(struct map_bench *bench)
 {
-    trap_open(&bench->trap, kernel_find("modern"), &geometry_x86_64, MMU_SOFT, NULL);
-    bench->task = trap_first(&bench->trap);
-    bench->base = bench->trap.base;
+    map_bench_begin(bench, "modern", MMU_SOFT);
 }
 
-static void end(struct bench *bench)
+static void assert_ruler(struct map_bench *bench, const char *expected)
 {
-    trap_close(&bench->trap);
+    map_bench_ruler(bench, RULER_PAGES, expected);
 }
 
-static va_t at(const struct bench *bench, unsigned page)
-{
-    return bench->base + page * PAGE_BYTES;
-}
-
-static void assert_ruler(struct bench *bench, const char *expected)
-{
-    struct ruler ruler = ruler_of(bench->task->mm, bench->base, RULER_PAGES);
-
-    trap_check(&bench->trap);
-    assert_string_equal(ruler.text, expected);
-}
-
-static int map(struct bench *bench, struct map_request request)
+static int map(struct map_bench *bench, struct map_request request)
 {
     va_t address = 0;
 
@@ -53,7 +32,7 @@ static int map(struct bench *bench, struct map_request request)
 }
 
 /* A file that may only be read. */
-static struct object *read_only_file(struct bench *bench)
+static struct object *read_only_file(struct map_bench *bench)
 {
     struct object *object = trap_file(&bench->trap, "AB");
 
@@ -63,7 +42,7 @@ static struct object *read_only_file(struct bench *bench)
 
 static void test_mmap_refuses(void **state)
 {
-    struct bench bench;
+    struct map_bench bench;
 
     (void)state;
     begin(&bench);
@@ -77,8 +56,9 @@ static void test_mmap_refuses(void **state)
         {{.bytes = 0}, -EINVAL},
         {{.bytes = PAGE_BYTES, .offset_bytes = 1}, -EINVAL},
         {{.bytes = PAGE_BYTES, .object = file, .offset_bytes = 100}, -EINVAL},
-        {{.address = at(&bench, 0) + 1, .bytes = 1, .flags = MAP_REQUEST_FIXED}, -EINVAL},
-        {{.address = at(&bench, 0) + 1, .bytes = 1, .flags = MAP_REQUEST_NOREPLACE}, -EINVAL},
+        {{.address = map_bench_at(&bench, 0) + 1, .bytes = 1, .flags = MAP_REQUEST_FIXED}, -EINVAL},
+        {{.address = map_bench_at(&bench, 0) + 1, .bytes = 1, .flags = MAP_REQUEST_NOREPLACE},
+         -EINVAL},
         {{.bytes = UINT64_MAX}, -ENOMEM},
         {{.bytes = UINT64_MAX - PAGE_BYTES + 1}, -ENOMEM},
         {{.bytes = top}, -ENOMEM},
@@ -96,50 +76,52 @@ static void test_mmap_refuses(void **state)
         assert_ruler(&bench, "..........");
         assert_int_equal(bench.task->mm->index.count, 1);
     }
-    end(&bench);
+    map_bench_end(&bench);
 }
 
 static void test_mmap_grants(void **state)
 {
-    struct bench bench;
+    struct map_bench bench;
 
     (void)state;
     begin(&bench);
     struct object *read_only = read_only_file(&bench);
     va_t address = 0;
     /* Private and writable from a file that may only be read: writes stay private. */
-    trap_map_object(&bench.trap, bench.task, at(&bench, 0), 2, 0, read_only, 0);
-    trap_write(&bench.trap, bench.task, at(&bench, 0), 'x');
+    trap_map_object(&bench.trap, bench.task, map_bench_at(&bench, 0), 2, 0, read_only, 0);
+    trap_write(&bench.trap, bench.task, map_bench_at(&bench, 0), 'x');
     assert_ruler(&bench, "aa........ a:rw-p*@0");
     /* A hint is rounded down; the length up. */
-    struct map_request hint = {.address = at(&bench, 4) + 77, .bytes = 3 * PAGE_BYTES - 1};
+    struct map_request hint = {.address = map_bench_at(&bench, 4) + 77,
+                               .bytes = 3 * PAGE_BYTES - 1};
 
     assert_int_equal(sys_mmap(bench.task, &hint, &address), 0);
-    assert_int_equal(address, at(&bench, 4));
+    assert_int_equal(address, map_bench_at(&bench, 4));
     assert_ruler(&bench, "aa..bbb... a:rw-p*@0 b:---p");
     /* Where something is mapped, a hint is no more than that. */
     assert_int_equal(sys_mmap(bench.task, &hint, &address), 0);
-    assert_int_not_equal(address, at(&bench, 4));
+    assert_int_not_equal(address, map_bench_at(&bench, 4));
     trap_unmap(&bench.trap, bench.task, address, 3);
-    struct map_request exact = {
-        .address = at(&bench, 2), .bytes = 2 * PAGE_BYTES, .flags = MAP_REQUEST_NOREPLACE};
+    struct map_request exact = {.address = map_bench_at(&bench, 2),
+                                .bytes = 2 * PAGE_BYTES,
+                                .flags = MAP_REQUEST_NOREPLACE};
 
     assert_int_equal(sys_mmap(bench.task, &exact, &address), 0);
-    assert_int_equal(address, at(&bench, 2));
+    assert_int_equal(address, map_bench_at(&bench, 2));
     assert_ruler(&bench, "aabbbbb... a:rw-p*@0 b:---p");
-    exact.address = at(&bench, 6);
+    exact.address = map_bench_at(&bench, 6);
     assert_int_equal(sys_mmap(bench.task, &exact, &address), -EEXIST);
     assert_ruler(&bench, "aabbbbb... a:rw-p*@0 b:---p");
-    end(&bench);
+    map_bench_end(&bench);
 }
 
 static void test_mmap_read_only_file_shared(void **state)
 {
-    struct bench bench;
+    struct map_bench bench;
 
     (void)state;
     begin(&bench);
-    struct map_request request = {.address = at(&bench, 0),
+    struct map_request request = {.address = map_bench_at(&bench, 0),
                                   .bytes = 2 * PAGE_BYTES,
                                   .protection = VMA_READ,
                                   .flags = MAP_REQUEST_FIXED | MAP_REQUEST_SHARED,
@@ -147,41 +129,41 @@ static void test_mmap_read_only_file_shared(void **state)
 
     assert_int_equal(map(&bench, request), 0);
     assert_ruler(&bench, "aa........ a:r--s!@0");
-    assert_int_equal(sys_mprotect(bench.task, at(&bench, 0), PAGE_BYTES, RW), -EACCES);
+    assert_int_equal(sys_mprotect(bench.task, map_bench_at(&bench, 0), PAGE_BYTES, RW), -EACCES);
     assert_ruler(&bench, "aa........ a:r--s!@0");
-    assert_int_equal(sys_mprotect(bench.task, at(&bench, 0), PAGE_BYTES, VMA_EXEC), 0);
+    assert_int_equal(sys_mprotect(bench.task, map_bench_at(&bench, 0), PAGE_BYTES, VMA_EXEC), 0);
     assert_ruler(&bench, "ab........ a:--xs!@0 b:r--s!@1");
-    end(&bench);
+    map_bench_end(&bench);
 }
 
 /* Old pages are replaced at once, neighbours keep theirs; the same attributes are one VMA again. */
 static void test_mmap_fixed_over_mappings(void **state)
 {
-    struct bench bench;
+    struct map_bench bench;
 
     (void)state;
     begin(&bench);
-    trap_map(&bench.trap, bench.task, at(&bench, 0), 5, RW);
+    trap_map(&bench.trap, bench.task, map_bench_at(&bench, 0), 5, RW);
     for (unsigned page = 0; page < 5; page++)
-        trap_write(&bench.trap, bench.task, at(&bench, page), (char)('a' + page));
-    trap_map(&bench.trap, bench.task, at(&bench, 1), 2, RW);
-    trap_expect(&bench.trap, at(&bench, 0), 6, "P:a..de!");
+        trap_write(&bench.trap, bench.task, map_bench_at(&bench, page), (char)('a' + page));
+    trap_map(&bench.trap, bench.task, map_bench_at(&bench, 1), 2, RW);
+    trap_expect(&bench.trap, map_bench_at(&bench, 0), 6, "P:a..de!");
     assert_ruler(&bench, "aaaaa..... a:rw-p*");
-    trap_map(&bench.trap, bench.task, at(&bench, 3), 1, VMA_READ);
+    trap_map(&bench.trap, bench.task, map_bench_at(&bench, 3), 1, VMA_READ);
     assert_ruler(&bench, "aaabc..... a:rw-p* b:r--p c:rw-p*");
-    trap_expect_loads(&bench.trap, at(&bench, 0), 6, "P:a...e!");
-    trap_map(&bench.trap, bench.task, at(&bench, 2), 5, VMA_READ);
+    trap_expect_loads(&bench.trap, map_bench_at(&bench, 0), 6, "P:a...e!");
+    trap_map(&bench.trap, bench.task, map_bench_at(&bench, 2), 5, VMA_READ);
     assert_ruler(&bench, "aabbbbb... a:rw-p* b:r--p");
-    end(&bench);
+    map_bench_end(&bench);
 }
 
 static void test_mmap_populate(void **state)
 {
-    struct bench bench;
+    struct map_bench bench;
 
     (void)state;
     begin(&bench);
-    struct map_request request = {.address = at(&bench, 0),
+    struct map_request request = {.address = map_bench_at(&bench, 0),
                                   .bytes = 3 * PAGE_BYTES,
                                   .protection = RW,
                                   .flags = MAP_REQUEST_FIXED | MAP_REQUEST_POPULATE};
@@ -189,129 +171,136 @@ static void test_mmap_populate(void **state)
     assert_int_equal(map(&bench, request), 0);
     assert_ruler(&bench, "aaa....... a:rw-p*");
     for (unsigned page = 0; page < 3; page++) {
-        trap_write(&bench.trap, bench.task, at(&bench, page), 'x');
+        trap_write(&bench.trap, bench.task, map_bench_at(&bench, page), 'x');
         trap_steps(&bench.trap, "");
     }
-    request.address = at(&bench, 4);
+    request.address = map_bench_at(&bench, 4);
     request.protection = 0;
     assert_int_equal(map(&bench, request), 0);
     assert_ruler(&bench, "aaa.bbb... a:rw-p* b:---p");
-    assert_true(entry_is_none(trap_entry(bench.task, at(&bench, 4))));
-    end(&bench);
+    assert_true(entry_is_none(trap_entry(bench.task, map_bench_at(&bench, 4))));
+    map_bench_end(&bench);
 }
 
 /* Which neighbours one VMA can stand for. */
 static void test_mmap_merges(void **state)
 {
-    struct bench bench;
+    struct map_bench bench;
 
     (void)state;
     begin(&bench);
     struct object *file = trap_file(&bench.trap, "ABCDEFGH");
 
-    trap_map(&bench.trap, bench.task, at(&bench, 0), 2, RW);
-    trap_write(&bench.trap, bench.task, at(&bench, 0), 'a');
-    trap_map(&bench.trap, bench.task, at(&bench, 4), 2, RW);
+    trap_map(&bench.trap, bench.task, map_bench_at(&bench, 0), 2, RW);
+    trap_write(&bench.trap, bench.task, map_bench_at(&bench, 0), 'a');
+    trap_map(&bench.trap, bench.task, map_bench_at(&bench, 4), 2, RW);
     assert_ruler(&bench, "aa..bb.... a:rw-p* b:rw-p");
-    trap_map(&bench.trap, bench.task, at(&bench, 2), 2, RW);
+    trap_map(&bench.trap, bench.task, map_bench_at(&bench, 2), 2, RW);
     assert_ruler(&bench, "aaaaaa.... a:rw-p*");
-    trap_map_shared(&bench.trap, bench.task, at(&bench, 6), 1);
-    trap_map_shared(&bench.trap, bench.task, at(&bench, 7), 1);
+    trap_map_shared(&bench.trap, bench.task, map_bench_at(&bench, 6), 1);
+    trap_map_shared(&bench.trap, bench.task, map_bench_at(&bench, 7), 1);
     assert_ruler(&bench, "aaaaaabc.. a:rw-p* b:rw-s@0 c:rw-s@0");
-    trap_map_object(&bench.trap, bench.task, at(&bench, 0), 2, 0, file, 2);
-    trap_map_object(&bench.trap, bench.task, at(&bench, 2), 2, 0, file, 4);
+    trap_map_object(&bench.trap, bench.task, map_bench_at(&bench, 0), 2, 0, file, 2);
+    trap_map_object(&bench.trap, bench.task, map_bench_at(&bench, 2), 2, 0, file, 4);
     assert_ruler(&bench, "aaaabbcd.. a:rw-p@2 b:rw-p* c:rw-s@0 d:rw-s@0");
-    trap_map_object(&bench.trap, bench.task, at(&bench, 4), 2, 0, file, 7);
+    trap_map_object(&bench.trap, bench.task, map_bench_at(&bench, 4), 2, 0, file, 7);
     assert_ruler(&bench, "aaaabbcd.. a:rw-p@2 b:rw-p@7 c:rw-s@0 d:rw-s@0");
-    end(&bench);
+    map_bench_end(&bench);
 }
 
 static void test_munmap_refuses(void **state)
 {
-    struct bench bench;
+    struct map_bench bench;
 
     (void)state;
     begin(&bench);
     va_t top = bench.task->mm->user_end;
 
-    trap_map(&bench.trap, bench.task, at(&bench, 0), 3, RW);
-    assert_int_equal(sys_munmap(bench.task, at(&bench, 0), 0), -EINVAL);
-    assert_int_equal(sys_munmap(bench.task, at(&bench, 0) + 1, PAGE_BYTES), -EINVAL);
-    assert_int_equal(sys_munmap(bench.task, at(&bench, 0), UINT64_MAX), -EINVAL);
-    assert_int_equal(sys_munmap(bench.task, at(&bench, 0), UINT64_MAX - 2 * PAGE_BYTES), -EINVAL);
+    trap_map(&bench.trap, bench.task, map_bench_at(&bench, 0), 3, RW);
+    assert_int_equal(sys_munmap(bench.task, map_bench_at(&bench, 0), 0), -EINVAL);
+    assert_int_equal(sys_munmap(bench.task, map_bench_at(&bench, 0) + 1, PAGE_BYTES), -EINVAL);
+    assert_int_equal(sys_munmap(bench.task, map_bench_at(&bench, 0), UINT64_MAX), -EINVAL);
+    assert_int_equal(sys_munmap(bench.task, map_bench_at(&bench, 0), UINT64_MAX - 2 * PAGE_BYTES),
+                     -EINVAL);
     assert_int_equal(sys_munmap(bench.task, top, PAGE_BYTES), -EINVAL);
     assert_int_equal(sys_munmap(bench.task, top + PAGE_BYTES, PAGE_BYTES), -EINVAL);
     assert_int_equal(sys_munmap(bench.task, UINT64_MAX - PAGE_BYTES + 1, PAGE_BYTES), -EINVAL);
     assert_ruler(&bench, "aaa....... a:rw-p");
-    end(&bench);
+    map_bench_end(&bench);
 }
 
 static void test_munmap(void **state)
 {
-    struct bench bench;
+    struct map_bench bench;
 
     (void)state;
     begin(&bench);
-    assert_int_equal(sys_munmap(bench.task, at(&bench, 0), 5 * PAGE_BYTES), 0);
-    trap_map(&bench.trap, bench.task, at(&bench, 0), 3, RW);
-    trap_map_object(&bench.trap, bench.task, at(&bench, 4), 4, 0, trap_file(&bench.trap, "ABCD"),
-                    0);
-    trap_unmap(&bench.trap, bench.task, at(&bench, 5), 1);
+    assert_int_equal(sys_munmap(bench.task, map_bench_at(&bench, 0), 5 * PAGE_BYTES), 0);
+    trap_map(&bench.trap, bench.task, map_bench_at(&bench, 0), 3, RW);
+    trap_map_object(&bench.trap, bench.task, map_bench_at(&bench, 4), 4, 0,
+                    trap_file(&bench.trap, "ABCD"), 0);
+    trap_unmap(&bench.trap, bench.task, map_bench_at(&bench, 5), 1);
     assert_ruler(&bench, "aaa.b.cc.. a:rw-p b:rw-p@0 c:rw-p@2");
-    trap_expect_loads(&bench.trap, at(&bench, 4), 4, "P:A!CD");
+    trap_expect_loads(&bench.trap, map_bench_at(&bench, 4), 4, "P:A!CD");
     /* Several mappings and holes at once. */
-    assert_int_equal(sys_munmap(bench.task, at(&bench, 1), 6 * PAGE_BYTES - 5), 0);
+    assert_int_equal(sys_munmap(bench.task, map_bench_at(&bench, 1), 6 * PAGE_BYTES - 5), 0);
     assert_ruler(&bench, "a......b.. a:rw-p b:rw-p@3");
-    trap_expect_loads(&bench.trap, at(&bench, 7), 1, "P:D");
-    assert_int_equal(sys_munmap(bench.task, 0, at(&bench, 10)), 0);
+    trap_expect_loads(&bench.trap, map_bench_at(&bench, 7), 1, "P:D");
+    assert_int_equal(sys_munmap(bench.task, 0, map_bench_at(&bench, 10)), 0);
     assert_ruler(&bench, "..........");
     assert_int_equal(bench.task->mm->tree.leaf_tables, 1); /* the stack's */
-    end(&bench);
+    map_bench_end(&bench);
 }
 
 static void test_mprotect_refuses(void **state)
 {
-    struct bench bench;
+    struct map_bench bench;
 
     (void)state;
     begin(&bench);
-    trap_map(&bench.trap, bench.task, at(&bench, 0), 3, RW);
-    assert_int_equal(sys_mprotect(bench.task, at(&bench, 0) + 8, PAGE_BYTES, VMA_READ), -EINVAL);
-    assert_int_equal(sys_mprotect(bench.task, at(&bench, 0), PAGE_BYTES, 1u << 20), -EINVAL);
-    assert_int_equal(sys_mprotect(bench.task, at(&bench, 0), 0, VMA_READ), 0);
-    assert_int_equal(sys_mprotect(bench.task, at(&bench, 5), PAGE_BYTES, VMA_READ), -ENOMEM);
-    assert_int_equal(sys_mprotect(bench.task, at(&bench, 0), UINT64_MAX, VMA_READ), -ENOMEM);
+    trap_map(&bench.trap, bench.task, map_bench_at(&bench, 0), 3, RW);
+    assert_int_equal(sys_mprotect(bench.task, map_bench_at(&bench, 0) + 8, PAGE_BYTES, VMA_READ),
+                     -EINVAL);
+    assert_int_equal(sys_mprotect(bench.task, map_bench_at(&bench, 0), PAGE_BYTES, 1u << 20),
+                     -EINVAL);
+    assert_int_equal(sys_mprotect(bench.task, map_bench_at(&bench, 0), 0, VMA_READ), 0);
+    assert_int_equal(sys_mprotect(bench.task, map_bench_at(&bench, 5), PAGE_BYTES, VMA_READ),
+                     -ENOMEM);
+    assert_int_equal(sys_mprotect(bench.task, map_bench_at(&bench, 0), UINT64_MAX, VMA_READ),
+                     -ENOMEM);
     assert_ruler(&bench, "aaa....... a:rw-p");
-    end(&bench);
+    map_bench_end(&bench);
 }
 
 /* Pages before a hole, or before one that may not be written, are changed all the same. */
 static void test_mprotect_in_part(void **state)
 {
-    struct bench bench;
+    struct map_bench bench;
 
     (void)state;
     begin(&bench);
-    trap_map(&bench.trap, bench.task, at(&bench, 0), 3, RW);
-    trap_map(&bench.trap, bench.task, at(&bench, 5), 2, RW);
-    assert_int_equal(sys_mprotect(bench.task, at(&bench, 2), 4 * PAGE_BYTES, VMA_READ), -ENOMEM);
+    trap_map(&bench.trap, bench.task, map_bench_at(&bench, 0), 3, RW);
+    trap_map(&bench.trap, bench.task, map_bench_at(&bench, 5), 2, RW);
+    assert_int_equal(sys_mprotect(bench.task, map_bench_at(&bench, 2), 4 * PAGE_BYTES, VMA_READ),
+                     -ENOMEM);
     assert_ruler(&bench, "aab..cc... a:rw-p b:r--p c:rw-p");
-    struct map_request request = {.address = at(&bench, 3),
+    struct map_request request = {.address = map_bench_at(&bench, 3),
                                   .bytes = 2 * PAGE_BYTES,
                                   .protection = VMA_READ,
                                   .flags = MAP_REQUEST_FIXED | MAP_REQUEST_SHARED,
                                   .object = read_only_file(&bench)};
 
     assert_int_equal(map(&bench, request), 0);
-    assert_int_equal(sys_mprotect(bench.task, at(&bench, 2), 4 * PAGE_BYTES, RW), -EACCES);
+    assert_int_equal(sys_mprotect(bench.task, map_bench_at(&bench, 2), 4 * PAGE_BYTES, RW),
+                     -EACCES);
     assert_ruler(&bench, "aaabbcc... a:rw-p b:r--s!@0 c:rw-p");
-    end(&bench);
+    map_bench_end(&bench);
 }
 
 /* The end of user addresses is a hole like any other. */
 static void test_mprotect_past_the_end(void **state)
 {
-    struct bench bench;
+    struct map_bench bench;
 
     (void)state;
     begin(&bench);
@@ -324,64 +313,64 @@ static void test_mprotect_past_the_end(void **state)
     assert_int_equal(sys_mprotect(bench.task, stack + PAGE_BYTES, PAGE_BYTES, RW), -ENOMEM);
     assert_int_equal(sys_mprotect(bench.task, UINT64_MAX - PAGE_BYTES + 1, PAGE_BYTES, RW),
                      -ENOMEM);
-    end(&bench);
+    map_bench_end(&bench);
 }
 
 /* From one to three and back to one; and nothing is cut where nothing changes. */
 static void test_mprotect_cuts_and_joins(void **state)
 {
-    struct bench bench;
+    struct map_bench bench;
 
     (void)state;
     begin(&bench);
-    trap_map(&bench.trap, bench.task, at(&bench, 0), 5, RW);
-    assert_int_equal(sys_mprotect(bench.task, at(&bench, 2), PAGE_BYTES, RW), 0);
+    trap_map(&bench.trap, bench.task, map_bench_at(&bench, 0), 5, RW);
+    assert_int_equal(sys_mprotect(bench.task, map_bench_at(&bench, 2), PAGE_BYTES, RW), 0);
     assert_ruler(&bench, "aaaaa..... a:rw-p");
     for (int touched = 0; touched < 2; touched++) {
         const char *whole = touched ? "aaaaa..... a:rw-p*" : "aaaaa..... a:rw-p";
 
-        trap_protect(&bench.trap, bench.task, at(&bench, 1), 2, VMA_READ);
+        trap_protect(&bench.trap, bench.task, map_bench_at(&bench, 1), 2, VMA_READ);
         assert_ruler(&bench, touched ? "abbcc..... a:rw-p* b:r--p* c:rw-p*"
                                      : "abbcc..... a:rw-p b:r--p c:rw-p");
-        trap_protect(&bench.trap, bench.task, at(&bench, 2), 1, VMA_EXEC);
+        trap_protect(&bench.trap, bench.task, map_bench_at(&bench, 2), 1, VMA_EXEC);
         assert_int_equal(bench.task->mm->index.count, 5);
-        trap_protect(&bench.trap, bench.task, at(&bench, 0), 5, RW);
+        trap_protect(&bench.trap, bench.task, map_bench_at(&bench, 0), 5, RW);
         assert_ruler(&bench, whole);
-        trap_write(&bench.trap, bench.task, at(&bench, 1), 'x');
+        trap_write(&bench.trap, bench.task, map_bench_at(&bench, 1), 'x');
     }
-    trap_protect(&bench.trap, bench.task, at(&bench, 0), 2, VMA_READ);
-    trap_protect(&bench.trap, bench.task, at(&bench, 1), 3, VMA_READ);
+    trap_protect(&bench.trap, bench.task, map_bench_at(&bench, 0), 2, VMA_READ);
+    trap_protect(&bench.trap, bench.task, map_bench_at(&bench, 1), 3, VMA_READ);
     assert_ruler(&bench, "aaaab..... a:r--p* b:rw-p*");
-    trap_expect_loads(&bench.trap, at(&bench, 0), 5, "P:.x...");
-    end(&bench);
+    trap_expect_loads(&bench.trap, map_bench_at(&bench, 0), 5, "P:.x...");
+    map_bench_end(&bench);
 }
 
 /* Contents stay while there is no right to them. */
 static void test_mprotect_none_and_back(void **state)
 {
-    struct bench bench;
+    struct map_bench bench;
 
     (void)state;
     begin(&bench);
-    trap_map(&bench.trap, bench.task, at(&bench, 0), 3, RW);
-    trap_write(&bench.trap, bench.task, at(&bench, 0), 'a');
-    trap_read(&bench.trap, bench.task, at(&bench, 1));
-    trap_protect(&bench.trap, bench.task, at(&bench, 0), 3, 0);
-    trap_expect(&bench.trap, at(&bench, 0), 3, "P:###");
-    trap_refuses(&bench.trap, bench.task, at(&bench, 0), ACCESS_READ);
-    trap_protect(&bench.trap, bench.task, at(&bench, 0), 3, VMA_READ);
-    trap_expect_loads(&bench.trap, at(&bench, 0), 3, "P:a..");
-    trap_refuses(&bench.trap, bench.task, at(&bench, 0), ACCESS_WRITE);
+    trap_map(&bench.trap, bench.task, map_bench_at(&bench, 0), 3, RW);
+    trap_write(&bench.trap, bench.task, map_bench_at(&bench, 0), 'a');
+    trap_read(&bench.trap, bench.task, map_bench_at(&bench, 1));
+    trap_protect(&bench.trap, bench.task, map_bench_at(&bench, 0), 3, 0);
+    trap_expect(&bench.trap, map_bench_at(&bench, 0), 3, "P:###");
+    trap_refuses(&bench.trap, bench.task, map_bench_at(&bench, 0), ACCESS_READ);
+    trap_protect(&bench.trap, bench.task, map_bench_at(&bench, 0), 3, VMA_READ);
+    trap_expect_loads(&bench.trap, map_bench_at(&bench, 0), 3, "P:a..");
+    trap_refuses(&bench.trap, bench.task, map_bench_at(&bench, 0), ACCESS_WRITE);
     /* Writable alone is readable too, as on x86. */
-    trap_protect(&bench.trap, bench.task, at(&bench, 0), 3, VMA_WRITE);
-    trap_expect_loads(&bench.trap, at(&bench, 0), 3, "P:a..");
-    end(&bench);
+    trap_protect(&bench.trap, bench.task, map_bench_at(&bench, 0), 3, VMA_WRITE);
+    trap_expect_loads(&bench.trap, map_bench_at(&bench, 0), 3, "P:a..");
+    map_bench_end(&bench);
 }
 
 /* Calls for a task that has ended. */
 static void test_no_task(void **state)
 {
-    struct bench bench;
+    struct map_bench bench;
 
     (void)state;
     begin(&bench);
@@ -396,7 +385,7 @@ static void test_no_task(void **state)
     assert_int_equal(sys_mprotect(child, 0, PAGE_BYTES, 0), -ESRCH);
     assert_int_equal(sys_brk(child, PAGE_BYTES), 0);
     assert_int_equal(sys_wait(bench.task, child, &status), 0);
-    end(&bench);
+    map_bench_end(&bench);
 }
 
 int main(void)

@@ -10,39 +10,24 @@
 #include "pager/abi_call.h"
 #include "pager/advise.h"
 #include "pager/remap.h"
-#include "tests/support/ruler.h"
-#include "tests/support/trap_fixture.h"
+#include "tests/support/map_bench.h"
 
 enum { RULER_PAGES = 12, ADVICE_RANDOM = ABI_MADV_RANDOM };
 
-struct bench {
-    struct trap trap;
-    struct task *task;
-};
-
-static void begin(struct bench *bench, const char *kernel)
+static void begin(struct map_bench *bench, const char *kernel)
 {
-    trap_open(&bench->trap, kernel_find(kernel), &geometry_x86_64, MMU_SOFT, NULL);
-    bench->task = trap_first(&bench->trap);
+    map_bench_begin(bench, kernel, MMU_SOFT);
 }
 
-static va_t at(const struct bench *bench, unsigned page)
+static void assert_ruler(struct map_bench *bench, const char *expected)
 {
-    return bench->trap.base + page * PAGE_BYTES;
+    map_bench_ruler(bench, RULER_PAGES, expected);
 }
 
-static void assert_ruler(struct bench *bench, const char *expected)
-{
-    struct ruler ruler = ruler_of(bench->task->mm, bench->trap.base, RULER_PAGES);
-
-    trap_check(&bench->trap);
-    assert_string_equal(ruler.text, expected);
-}
-
-static int map_as(struct bench *bench, unsigned page, unsigned pages, uint32_t protection,
+static int map_as(struct map_bench *bench, unsigned page, unsigned pages, uint32_t protection,
                   uint32_t flags)
 {
-    struct map_request request = {.address = at(bench, page),
+    struct map_request request = {.address = map_bench_at(bench, page),
                                   .bytes = pages * PAGE_BYTES,
                                   .protection = protection,
                                   .flags = MAP_REQUEST_FIXED | flags};
@@ -51,32 +36,32 @@ static int map_as(struct bench *bench, unsigned page, unsigned pages, uint32_t p
     return sys_mmap(bench->task, &request, &address);
 }
 
-static int map(struct bench *bench, unsigned page, unsigned pages)
+static int map(struct map_bench *bench, unsigned page, unsigned pages)
 {
     return map_as(bench, page, pages, RW, 0);
 }
 
-static int protect(struct bench *bench, unsigned page, unsigned pages, uint32_t protection)
+static int protect(struct map_bench *bench, unsigned page, unsigned pages, uint32_t protection)
 {
-    return sys_mprotect(bench->task, at(bench, page), pages * PAGE_BYTES, protection);
+    return sys_mprotect(bench->task, map_bench_at(bench, page), pages * PAGE_BYTES, protection);
 }
 
-static int unmap(struct bench *bench, unsigned page, unsigned pages)
+static int unmap(struct map_bench *bench, unsigned page, unsigned pages)
 {
-    return sys_munmap(bench->task, at(bench, page), pages * PAGE_BYTES);
+    return sys_munmap(bench->task, map_bench_at(bench, page), pages * PAGE_BYTES);
 }
 
 /* --- VMAs --- */
 
 /* The limit is where the address space stands, and so many VMAs more. */
-static void limit_vmas(struct bench *bench, uint32_t more)
+static void limit_vmas(struct map_bench *bench, uint32_t more)
 {
     bench->task->mm->most_vmas = bench->task->mm->index.count + more;
 }
 
 static void test_usual_limits(void **state)
 {
-    struct bench bench;
+    struct map_bench bench;
 
     (void)state;
     begin(&bench, "modern");
@@ -90,7 +75,7 @@ static void test_usual_limits(void **state)
 /* What cuts is refused at the limit; what joins, or gives a part to a neighbour, is not. */
 static void test_cuts_at_the_limit(void **state)
 {
-    struct bench bench;
+    struct map_bench bench;
 
     (void)state;
     begin(&bench, "modern");
@@ -102,8 +87,9 @@ static void test_cuts_at_the_limit(void **state)
     assert_int_equal(unmap(&bench, 4, 1), -ENOMEM);
     assert_int_equal(map_as(&bench, 4, 1, VMA_READ, 0), -ENOMEM);
     assert_int_equal(map(&bench, 4, 1), -ENOMEM);
-    assert_int_equal(sys_mlock(bench.task, at(&bench, 4), PAGE_BYTES), -ENOMEM);
-    assert_int_equal(sys_madvise(bench.task, at(&bench, 4), PAGE_BYTES, ADVICE_RANDOM), -EAGAIN);
+    assert_int_equal(sys_mlock(bench.task, map_bench_at(&bench, 4), PAGE_BYTES), -ENOMEM);
+    assert_int_equal(sys_madvise(bench.task, map_bench_at(&bench, 4), PAGE_BYTES, ADVICE_RANDOM),
+                     -EAGAIN);
     assert_ruler(&bench, "abbbbbbbbb.. a:r--p b:rw-p");
     assert_int_equal(protect(&bench, 1, 2, VMA_READ), 0);
     assert_ruler(&bench, "aaabbbbbbb.. a:r--p b:rw-p");
@@ -118,7 +104,7 @@ static void test_cuts_at_the_limit(void **state)
 /* With room for one cut of two the first is made, and what it leaves can be one again. */
 static void test_half_a_change(void **state)
 {
-    struct bench bench;
+    struct map_bench bench;
 
     (void)state;
     begin(&bench, "modern");
@@ -135,13 +121,13 @@ static void test_half_a_change(void **state)
 /* A new mapping may pass the limit by one. Then nothing is mapped, not even what would join. */
 static void test_new_mappings_at_the_limit(void **state)
 {
-    struct bench bench;
+    struct map_bench bench;
     va_t break_at;
 
     (void)state;
     begin(&bench, "modern");
     assert_int_equal(map(&bench, 0, 2), 0);
-    bench.task->mm->heap_start = bench.task->mm->heap_end = break_at = at(&bench, 100);
+    bench.task->mm->heap_start = bench.task->mm->heap_end = break_at = map_bench_at(&bench, 100);
     limit_vmas(&bench, 0);
     assert_int_equal(map(&bench, 4, 1), 0);
     assert_int_equal(map(&bench, 8, 1), -ENOMEM);
@@ -157,7 +143,7 @@ static void test_new_mappings_at_the_limit(void **state)
 /* munmap at two edges makes none more, and may pass the limit on its way. */
 static void test_unmapping_at_the_limit(void **state)
 {
-    struct bench bench;
+    struct map_bench bench;
 
     (void)state;
     begin(&bench, "modern");
@@ -171,14 +157,14 @@ static void test_unmapping_at_the_limit(void **state)
 
 /* --- pages --- */
 
-static void limit(struct bench *bench, enum limit which, uint64_t bytes)
+static void limit(struct map_bench *bench, enum limit which, uint64_t bytes)
 {
     assert_int_equal(task_limit(bench->task, which, bytes), 0);
 }
 
 static void test_address_space(void **state)
 {
-    struct bench bench;
+    struct map_bench bench;
 
     (void)state;
     begin(&bench, "modern");
@@ -204,7 +190,7 @@ static void test_address_space(void **state)
 /* A call that is refused for the limit has cut what lies in its range from what lies beside it. */
 static void test_refused_replacement_leaves_cuts(void **state)
 {
-    struct bench bench;
+    struct map_bench bench;
 
     (void)state;
     begin(&bench, "modern");
@@ -222,15 +208,15 @@ static void test_refused_replacement_leaves_cuts(void **state)
 /* The heap, a stack, mremap and children are bound, too. */
 static void test_who_is_bound(void **state)
 {
-    struct bench bench;
+    struct map_bench bench;
 
     (void)state;
     begin(&bench, "modern");
     struct mm *mm = bench.task->mm;
-    va_t heap = at(&bench, 100);
+    va_t heap = map_bench_at(&bench, 100);
     va_t stack = mm->user_end - PAGE_BYTES;
     struct remap_request growth = {
-        .address = at(&bench, 0), .old_bytes = PAGE_BYTES, .new_bytes = 3 * PAGE_BYTES};
+        .address = map_bench_at(&bench, 0), .old_bytes = PAGE_BYTES, .new_bytes = 3 * PAGE_BYTES};
     va_t address;
 
     mm->heap_start = mm->heap_end = heap;
@@ -256,7 +242,7 @@ static void test_who_is_bound(void **state)
 /* Only what is private and writable, and no stack, counts as data. */
 static void test_data(void **state)
 {
-    struct bench bench;
+    struct map_bench bench;
 
     (void)state;
     begin(&bench, "modern");
@@ -283,7 +269,7 @@ static void test_data(void **state)
 
 static void test_no_task(void **state)
 {
-    struct bench bench;
+    struct map_bench bench;
     struct task_status status;
 
     (void)state;

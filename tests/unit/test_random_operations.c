@@ -4,6 +4,12 @@
  * every geometry, with much room for mappings of the host and with next to none. Everything is
  * compared and every invariant looked at after every operation.
  *
+ * Random scenarios (`forklab fuzz`) know far more calls, and are asked of the real kernel, too.
+ * These operations are here for what a scenario cannot say: user mode of one task within that of
+ * another, accesses that the child makes while its parent stands in fork, views, loads and stores
+ * of one width across pages, windows taken from tasks that nobody runs, budgets of mappings so tiny
+ * that something is evicted all the time, and tables shared from the first entry on.
+ *
  *   FORKLAB_SEED        the first seed, instead of the fixed ones
  *   FORKLAB_OPERATIONS  operations in a stream
  *   FORKLAB_STREAMS     streams for each set-up
