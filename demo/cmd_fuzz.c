@@ -340,6 +340,9 @@ static void print_totals(const struct fuzz_command *command, const struct fuzz_r
         fputs("\r\033[K", command->options.progress);
     if (command->quiet)
         return;
+    /* Before a scenario on standard output it is a comment of that. */
+    if (result->diverged && command->output == NULL)
+        fputs("# ", stdout);
     printf("%llu operation%s in %llu episode%s against %s, %.1f seconds, %.0f operations a second: "
            "%s\n",
            (unsigned long long)result->operations, result->operations == 1 ? "" : "s",
