@@ -156,6 +156,12 @@ static error_t take_seed(struct fuzz_command *command, const char *text)
     return command_line_refuse(&command->line, "--seed %.60s: it must be a whole number", text);
 }
 
+/* Is the kernel meant to answer as a real one of today? */
+static bool follows_today(const struct kernel *kernel)
+{
+    return kernel->linux_version == kernel_find("modern")->linux_version;
+}
+
 /* What cannot be had together. */
 static error_t check_options(struct fuzz_command *command)
 {
@@ -172,6 +178,11 @@ static error_t check_options(struct fuzz_command *command)
         return command_line_refuse(&command->line,
                                    "--geometry %s --against host: the real kernel is x86-64",
                                    geometry->name);
+    if (options->against == AGAINST_HOST && !follows_today(options->machine.kernel))
+        return command_line_refuse(&command->line,
+                                   "--kernel %s --against host: the real kernel below answers as "
+                                   "today's do; compare it with --against model",
+                                   options->machine.kernel->name);
     return 0;
 }
 
@@ -260,10 +271,30 @@ static void print_command(const struct fuzz_command *command, const struct fuzz_
     fputc('\n', stream);
 }
 
+/* How to see it without the other side. The real kernel's address spaces are those of the host
+ * MMU. */
+static void print_run_command(const struct fuzz_command *command, FILE *stream)
+{
+    const struct fuzz_options *options = &command->options;
+    const struct machine_options *machine = &options->machine;
+    bool is_soft = machine->mmu == MMU_SOFT && options->against != AGAINST_HOST;
+
+    fprintf(stream, "# forklab run --kernel %s --mmu %s", machine->kernel->name,
+            is_soft ? "soft" : "host");
+    if (machine->geometry != NULL)
+        fprintf(stream, " --geometry %s", machine->geometry->name);
+    if (machine->ram_bytes != 0)
+        fprintf(stream, " --ram %llu", (unsigned long long)machine->ram_bytes);
+    else if (options->low_memory)
+        fputs(" --ram 2M", stream);
+    fputs(" FILE\n", stream);
+}
+
 static void print_scenario(const struct fuzz_command *command, const struct fuzz_result *result,
                            FILE *stream)
 {
     print_command(command, result, stream);
+    print_run_command(command, stream);
     fprintf(stream, "# %s\n", result->why);
     fuzz_write(&command->options, &result->scenario, stream);
 }
@@ -309,9 +340,10 @@ static void print_totals(const struct fuzz_command *command, const struct fuzz_r
         fputs("\r\033[K", command->options.progress);
     if (command->quiet)
         return;
-    printf("%llu operations in %llu episodes against %s, %.1f seconds, %.0f operations a second: "
+    printf("%llu operation%s in %llu episode%s against %s, %.1f seconds, %.0f operations a second: "
            "%s\n",
-           (unsigned long long)result->operations, (unsigned long long)result->episodes,
+           (unsigned long long)result->operations, result->operations == 1 ? "" : "s",
+           (unsigned long long)result->episodes, result->episodes == 1 ? "" : "s",
            against_names[command->options.against], seconds,
            seconds > 0 ? (double)result->operations / seconds : 0,
            result->diverged ? "a difference" : "no difference");

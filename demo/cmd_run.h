@@ -60,4 +60,7 @@ int run_conclude_json(const struct run_session *session, struct run_json *json,
 void run_find_steps(const struct run_session *session, uint64_t *first, uint64_t *end);
 const struct event_record *run_step(const struct run_session *session, uint64_t sequence);
 
+/* Is it about a task as a whole, and no address? */
+bool run_step_is_whole(const struct event_record *step);
+
 #endif

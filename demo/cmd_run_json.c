@@ -68,9 +68,9 @@ static char *statement_text(const struct run_json *json, const struct scenario_o
 
 static json_t *step_json(const struct event_record *step)
 {
-    return json_pack("{s:s, s:I, s:o}", "step", event_names[step->event], "address",
-                     (json_int_t)step->va, "frame",
-                     step->pfn != PFN_NONE ? json_integer(step->pfn) : json_null());
+    return json_pack("{s:s, s:o, s:o}", "step", event_names[step->event], "address",
+                     run_step_is_whole(step) ? json_null() : json_integer((json_int_t)step->va),
+                     "frame", step->pfn != PFN_NONE ? json_integer(step->pfn) : json_null());
 }
 
 static json_t *steps_json(struct run_json *json)

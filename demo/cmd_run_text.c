@@ -41,6 +41,11 @@ const struct event_record *run_step(const struct run_session *session, uint64_t 
     return &events->ring[sequence % EVENT_RING_RECORDS];
 }
 
+bool run_step_is_whole(const struct event_record *step)
+{
+    return step->event == EVENT_FORK || step->event == EVENT_EXEC || step->event == EVENT_EXIT;
+}
+
 static void print_steps(const struct run_session *session)
 {
     uint64_t first;
@@ -50,7 +55,10 @@ static void print_steps(const struct run_session *session)
     for (uint64_t i = first; i < end && i < first + STEPS_SHOWN; i++) {
         const struct event_record *step = run_step(session, i);
 
-        printf("        %-16s 0x%" PRIx64, event_names[step->event], step->va);
+        if (run_step_is_whole(step))
+            printf("        %s", event_names[step->event]);
+        else
+            printf("        %-16s 0x%" PRIx64, event_names[step->event], step->va);
         if (step->pfn != PFN_NONE)
             printf(" frame %" PRIu32, step->pfn);
         putchar('\n');
@@ -157,11 +165,12 @@ void run_as_text(const struct run_session *session, struct scenario_result *resu
 
 static void print_held(const struct run_session *session, const struct scenario_result *result)
 {
-    printf("%s: every expectation held; %zu operations (%s)\n", session->scenario->path,
-           result->done, session->place);
+    printf("%s: %severy expectation held; %zu operation%s (%s)\n", session->scenario->path,
+           result->stopped ? "stopped; so far " : "", result->done, result->done == 1 ? "" : "s",
+           session->place);
     if (result->skipped > 0)
-        printf("%zu expectations were left out: only an emulated kernel can tell\n",
-               result->skipped);
+        printf("%zu expectation%s left out: only an emulated kernel can tell\n", result->skipped,
+               result->skipped == 1 ? " was" : "s were");
 }
 
 void run_conclude_text(const struct run_session *session, const struct scenario_result *result,

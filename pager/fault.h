@@ -29,6 +29,9 @@ struct fault {
     struct pt_leaf leaf; /* valid if `has_table` */
     bool has_table;
     entry_t entry;
+    /* what fault_apply() left: the frame that the page has now, PFN_NONE after a step that is about
+     * none */
+    pfn_t pfn;
 };
 
 static inline bool fault_is_bad(enum event step)

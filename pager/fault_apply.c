@@ -98,9 +98,11 @@ static int fill_with_zero_frame(struct fault *fault)
     struct table *table;
     int error = table_to_fill(fault, &none, &table);
 
-    if (error == 0)
-        table_fill(ram, table, slot_of(fault), entry_make(ram->zero_pfn, ENTRY_ACCESSED));
-    return error;
+    if (error != 0)
+        return error;
+    table_fill(ram, table, slot_of(fault), entry_make(ram->zero_pfn, ENTRY_ACCESSED));
+    fault->pfn = ram->zero_pfn;
+    return 0;
 }
 
 /* Rights of an anonymous page that this address space holds alone. */
@@ -129,6 +131,7 @@ static int apply_zero_fill(struct fault *fault)
 
     frame_clear(ram, pfn);
     table_fill(ram, table, slot, entry_make(pfn, exclusive_flags(fault)));
+    fault->pfn = pfn;
     anon_family_join(fault->vma); /* from now on fork has to hand the mapping's entries on */
     return 0;
 }
@@ -155,6 +158,7 @@ static int apply_object_fill(struct fault *fault)
     if (fault->access == ACCESS_WRITE && !vma_is_private(vma))
         flags |= ENTRY_WRITE | ENTRY_DIRTY;
     table_fill(&machine->ram, table, slot, entry_make(pfn, flags));
+    fault->pfn = pfn;
     fault_around_fill(fault, &around, table);
     return 0;
 }
@@ -190,6 +194,7 @@ static int apply_cow_copy(struct fault *fault)
     mm_revoke(mm, page_of(fault->va), page_of(fault->va) + PAGE_BYTES);
     frame_put(ram, source);
     table_fill(ram, table, slot, with_users_right(fault, entry_make(copy, exclusive_flags(fault))));
+    fault->pfn = copy;
     anon_family_join(fault->vma);
     return 0;
 }
@@ -206,6 +211,7 @@ static int apply_cow_reuse(struct fault *fault)
     entry_t entry = entry_without(table_entry(tree->ram, table, slot), ENTRY_LAZY_FREE);
 
     table_change(tree->ram, table, slot, entry_with(entry, exclusive_flags(fault)));
+    fault->pfn = entry_pfn(entry);
     return 0;
 }
 
@@ -217,6 +223,7 @@ static int apply_mark_dirty(struct fault *fault)
 
     table_change(ram, table, slot_of(fault),
                  entry_with(entry, ENTRY_WRITE | ENTRY_ACCESSED | ENTRY_DIRTY));
+    fault->pfn = entry_pfn(entry);
     return 0;
 }
 
@@ -240,6 +247,7 @@ static void fill_around_nothing(struct fault *fault)
 
 int fault_apply(struct fault *fault, enum event step)
 {
+    fault->pfn = PFN_NONE;
     switch (step) {
     case EVENT_TABLE_SPLIT:
     case EVENT_TABLE_TAKE_BACK:
@@ -278,7 +286,7 @@ static enum event take_step(struct fault *fault, enum event step)
 
     if (error != 0)
         return error == -EIO ? EVENT_BAD_BUS : EVENT_BAD_OOM;
-    event_record(&machine->events, step, fault->task_id, fault->va, entry_pfn(fault->entry));
+    event_record(&machine->events, step, fault->task_id, fault->va, fault->pfn);
     machine->changes++;
     fault->steps += by_processor ? 0 : 1;
     return FAULT_PERMITTED;

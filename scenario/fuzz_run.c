@@ -93,6 +93,20 @@ static bool happens_again(struct second_look *look, const struct scenario *scena
     return false;
 }
 
+/* The shortened scenario once more: what differs now, and the load that shows it. */
+static void look_once_more(struct second_look *look, struct scenario *scenario, char *why,
+                           size_t why_bytes)
+{
+    const struct episode *last = &look->last;
+
+    if (!still_differs(look, scenario))
+        return;
+    snprintf(why, why_bytes, "%.280s%s", last->why, look->times > 1 ? " (the second time)" : "");
+    /* Without memory for one more, the lines above the scenario alone say what differs. */
+    if (last->has_witness)
+        (void)scenario_add(scenario, &last->witness);
+}
+
 static void note_difference(struct fuzz_session *session, struct scenario *scenario,
                             const struct episode *found)
 {
@@ -105,9 +119,7 @@ static void note_difference(struct fuzz_session *session, struct scenario *scena
         return;
     if (happens_again(&look, scenario)) {
         fuzz_shrink(scenario, still_differs, &look);
-        if (still_differs(&look, scenario))
-            snprintf(result->why, sizeof(result->why), "%.280s%s", look.last.why,
-                     look.times > 1 ? " (the second time)" : "");
+        look_once_more(&look, scenario, result->why, sizeof(result->why));
     }
     result->scenario = *scenario;
     *scenario = (struct scenario){0};

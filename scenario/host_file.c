@@ -87,9 +87,20 @@ static int64_t write_data(int file, const struct scenario_data *data, uint64_t o
     return done == 0 && bytes < 0 ? -errno : (int64_t)done;
 }
 
-static int make_file(const struct scenario_operation *operation, struct host_file *file)
+/* As the text calls it: the real kernel's maps show it. */
+static const char *name_of(const struct host_backend *host,
+                           const struct scenario_operation *operation)
 {
-    file->contents = memfd_create("forklab-file", MFD_CLOEXEC);
+    const struct scenario_names *names = host->backend.file_names;
+
+    return names != NULL && operation->file < names->count ? names->names[operation->file]
+                                                           : "forklab-file";
+}
+
+static int make_file(const struct host_backend *host, const struct scenario_operation *operation,
+                     struct host_file *file)
+{
+    file->contents = memfd_create(name_of(host, operation), MFD_CLOEXEC);
     if (file->contents < 0 || ftruncate(file->contents, (off_t)operation->bytes) != 0)
         return errno;
     int64_t written = write_data(file->contents, &operation->data, 0);
@@ -111,7 +122,7 @@ static void create(struct host_backend *host, const struct scenario_operation *o
 
     if (file == NULL)
         return;
-    int error = make_file(operation, file);
+    int error = make_file(host, operation, file);
 
     if (error == 0) {
         host_done(outcome, 0);

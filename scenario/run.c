@@ -167,6 +167,7 @@ static void run_statement(struct runner *runner, const struct scenario_operation
 
     if (report->goes_on != NULL && !report->goes_on(report->context, operation)) {
         runner->is_over = true;
+        runner->result->stopped = true;
         return;
     }
     if (report->before != NULL)

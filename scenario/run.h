@@ -20,6 +20,7 @@ struct scenario_result {
     size_t done;     /* operations performed */
     size_t failures; /* expectations that did not hold */
     size_t skipped;  /* expectations that only the emulator can judge, on the host */
+    bool stopped;    /* goes_on() ended it early */
     char why[SCENARIO_WHY_BYTES];
 };
 

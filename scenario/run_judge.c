@@ -179,7 +179,7 @@ bool answers_match(const struct scenario *scenario, struct backend *backend,
         run_text_add_answer(&text, scenario, answer);
     else
         run_text_add(&text, "ok");
-    run_text_add(&text, ", came ");
+    run_text_add(&text, outcome->kind == OUTCOME_UNABLE ? ", but " : ", came ");
     run_text_add_outcome(&text, scenario, operation, outcome);
     if (answer != NULL && answer->has_faults && outcome->faults == 0)
         run_text_add(&text, " faults 0");

@@ -11,7 +11,7 @@ agrees() {
   local operations=$1
   shift
   accepts fuzz --ops "$operations" "$@"
-  grep -qE "^$operations operations in [0-9]+ episodes .*: no difference\$" "$scratch/out" ||
+  grep -qE "^$operations operations in [0-9]+ episodes? .*: no difference\$" "$scratch/out" ||
     fail "forklab fuzz $*: $(cat "$scratch/out")"
 }
 
@@ -36,6 +36,7 @@ refuses 'no such kernel; it is one of .*modern-shared' fuzz --kernel modern-shar
 refuses 'no sister that copies' fuzz --kernel 2.5.41 --against copied
 refuses 'low-memory --against copied' fuzz --low-memory --against copied
 refuses 'geometry tiny --against host' fuzz --geometry tiny --against host
+refuses 'kernel 2.5.41 --against host' fuzz --kernel 2.5.41 --against host
 refuses 'nobody.*model' fuzz --against nobody
 refuses 'ops 0' fuzz --ops 0
 refuses 'tasks 33' fuzz --tasks 33

@@ -54,6 +54,7 @@ ends_with 0 '' --geometry i386 --ram 4M --seed 7 "$good"
 says '^00400000-00410000 rw-p 00000000 00:00 0 $'
 printf 'P frok C\n' >"$scratch/wrong.scn"
 ends_with 2 "$scratch/wrong.scn:1:3: " "$scratch/wrong.scn"
+ends_with 1 'expected exit 0, but P would wait for ever' - <<<'P fork C; P wait C = exit 0'
 printf 'needs swap\nP exit\n' >"$scratch/skipped.scn"
 ends_with 77 'skipped: .*:1:1: it needs swap' "$scratch/skipped.scn"
 ends_with 77 'skipped: .* the geometry tiny' - <<<'needs geometry tiny; P exit'
@@ -65,7 +66,7 @@ status=0
 if [ "$status" -eq 0 ]; then
   ends_with 0 '' --host "$good"
   says 'the real kernel, Linux '
-  says '^1 expectations were left out'
+  says '^1 expectation was left out'
   ends_with 1 "^$bad:3:3: expected \"HELLO\", came \"hello\"\$" --host --quiet "$bad"
   ends_with 77 'needs emulated|emulated' --host - <<<'needs emulated; P exit'
 fi
@@ -81,6 +82,11 @@ says '^ +-> SIGSEGV maperr at 0x410000$'
 ends_with 0 '' --mmu soft - <<<'P mmap A 4K rw private anon; P write A "x"; show diff'
 says '^# show diff$'
 says '-> anon pfn [0-9]+ rwu A D excl$'
+# A step names the frame that came, and the picture shows it there.
+ends_with 0 '' --mmu soft --trace - <<<'P mmap A 4K rw private anon; P write A "x"; show diff; P fork C'
+frame=$(sed -nE 's/^ +zero-fill +0x[0-9a-f]+ frame ([0-9]+)$/\1/p' "$scratch/out")
+says "none -> anon pfn ${frame:-of-no-zero-fill} "
+says '^ +fork$'
 
 ends_with 0 '' --json "$good"
 holds 'JSON of a good run' '[.schema, .end, .done, .lost, (.operations | length), .failures,
@@ -116,6 +122,7 @@ if command -v script >/dev/null && script -qec true /dev/null </dev/null >/dev/n
   printf 'q\n' | script -qec "'$FORKLAB' run --mmu soft --step '$good'" /dev/null \
     >"$scratch/out" 2>&1 || fail '--step does not end by q'
   ! grep -q -- '->' "$scratch/out" || fail 'q does something before it ends'
+  says 'stopped; so far every expectation held; 0 operations'
 fi
 
 # Memory that ends in the middle of a file makes no file, not a part of one.

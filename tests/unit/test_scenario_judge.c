@@ -59,7 +59,7 @@ static void a_run_goes_on_after_a_failure(void **state)
                "t:3:1: expected ok, came SIGSEGV accerr at 0x7fffff6fe000\n"
                "t:4:1: C has ended, or never was\n"
                "t:5:1: expected hex:01, came hex:00 faults 1\n"
-               "t:7:1: expected ok, came P is suspended until its vfork child execs or ends\n");
+               "t:7:1: expected ok, but P is suspended until its vfork child execs or ends\n");
 }
 
 static void the_answer_that_holds_is_judged(void **state)
