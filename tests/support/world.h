@@ -41,8 +41,8 @@ bool world_is_sound(const struct world *world, char *why, size_t why_bytes);
 void world_check(const struct world *world);
 
 /*
- * Ends all tasks, closes all objects, and looks whether a frame, table, VMA, address space, task or
- * object is left. Pins must have been given up. The machine goes in any case.
+ * Ends all tasks, closes all objects, and looks whether a frame, table, VMA, address space, task,
+ * object or family is left. Pins must have been given up. The machine goes in any case.
  */
 bool world_close(struct world *world, char *why, size_t why_bytes);
 
