@@ -9,15 +9,26 @@
 
 #include "scenario/emulated_private.h"
 
-/* The place for a new file; NULL when there is one of that name. */
-static struct emulated_file *free_file(struct emulated *emulated, uint16_t number,
+/* Offsets in a file are signed: neither one nor the end of an access may pass their largest. */
+static bool is_within_offsets(uint64_t offset, uint64_t bytes)
+{
+    return offset <= INT64_MAX && bytes <= INT64_MAX - offset;
+}
+
+/* The place for a new file; NULL, and answered, when there is one of that name or no such size. */
+static struct emulated_file *free_file(struct emulated *emulated,
+                                       const struct scenario_operation *operation,
                                        struct scenario_outcome *outcome)
 {
+    uint16_t number = operation->file;
     struct emulated_file *file = number < SCENARIO_MOST_FILES ? &emulated->files[number] : NULL;
 
-    if (file != NULL && !file->is_open)
+    if (file == NULL || file->is_open)
+        outcome_unable(outcome, "there is a file of that name already");
+    else if (!is_within_offsets(0, operation->bytes))
+        outcome_error(outcome, -EINVAL);
+    else
         return file;
-    outcome_unable(outcome, "there is a file of that name already");
     return NULL;
 }
 
@@ -58,7 +69,7 @@ static void open_file(struct emulated_file *file, const struct scenario_operatio
 void emulated_file(struct emulated *emulated, const struct scenario_operation *operation,
                    struct scenario_outcome *outcome)
 {
-    struct emulated_file *file = free_file(emulated, operation->file, outcome);
+    struct emulated_file *file = free_file(emulated, operation, outcome);
     struct object *object;
 
     if (file == NULL)
@@ -82,7 +93,7 @@ void emulated_file(struct emulated *emulated, const struct scenario_operation *o
 void emulated_shm(struct emulated *emulated, const struct scenario_operation *operation,
                   struct scenario_outcome *outcome)
 {
-    struct emulated_file *file = free_file(emulated, operation->file, outcome);
+    struct emulated_file *file = free_file(emulated, operation, outcome);
     struct object *object;
 
     if (file == NULL)
@@ -97,7 +108,7 @@ void emulated_shm(struct emulated *emulated, const struct scenario_operation *op
 void emulated_directory(struct emulated *emulated, const struct scenario_operation *operation,
                         struct scenario_outcome *outcome)
 {
-    struct emulated_file *file = free_file(emulated, operation->file, outcome);
+    struct emulated_file *file = free_file(emulated, operation, outcome);
 
     if (file == NULL)
         return;
@@ -143,7 +154,8 @@ static struct object *named_object(struct emulated *emulated,
         return NULL;
     if (file->open.object == NULL)
         outcome_error(outcome, refusal);
-    else if (operation->offset_bytes > INT64_MAX || operation->bytes > INT64_MAX)
+    else if (!is_within_offsets(operation->offset_bytes,
+                                max_u64(operation->bytes, operation->data.bytes)))
         outcome_error(outcome, -EINVAL);
     else
         return file->open.object;

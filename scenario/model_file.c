@@ -153,7 +153,9 @@ static struct model_object *object_of(struct model_call *call, int refusal)
         return NULL;
     if (file->object == NULL)
         answer_error(call, refusal);
-    else if (operation->bytes > MOST_FILE_BYTES || operation->offset_bytes > MOST_FILE_BYTES)
+    else if (operation->offset_bytes > MOST_FILE_BYTES ||
+             max_u64(operation->bytes, operation->data.bytes) >
+                 MOST_FILE_BYTES - operation->offset_bytes)
         answer_error(call, EINVAL);
     else
         return file->object;
