@@ -17,8 +17,8 @@
 
 #include "pager/object.h"
 
-/* The longest file: its array of pages takes a part in a thousand. */
-#define FILE_MOST_BYTES ((uint64_t)1 << 40)
+/* The longest file. */
+#define FILE_MOST_BYTES OBJECT_MOST_BYTES
 
 /* A descriptor. */
 struct open_file {

@@ -19,7 +19,7 @@ int object_create_locked(struct machine *machine, enum frame_kind kind, uint64_t
                          struct object **object)
 {
     uint64_t page_count = pages_of_bytes(bytes);
-    int error = pool_reserve(&machine->objects, 1);
+    int error = bytes > OBJECT_MOST_BYTES ? -ENOMEM : pool_reserve(&machine->objects, 1);
 
     if (error != 0)
         return error;

@@ -27,6 +27,9 @@ struct vma;
 /* Frame 0 is the zero frame, which no object holds: so 0 means that a page is not there yet. */
 #define OBJECT_PAGE_ABSENT ((pfn_t)0)
 
+/* The longest object: its array of pages takes a part in a thousand of the host's memory. */
+#define OBJECT_MOST_BYTES ((uint64_t)1 << 40)
+
 struct object {
     enum frame_kind kind; /* FRAME_SHM or FRAME_FILE */
     uint32_t references;
@@ -49,7 +52,8 @@ static inline bool object_has_page(const struct object *object, uint64_t page)
     return page < object->page_count && object->pages[page] != OBJECT_PAGE_ABSENT;
 }
 
-/* A shared memory object, one reference: -EINVAL for no bytes, -ENOMEM. Takes the lock. */
+/* A shared memory object, one reference: -EINVAL for no bytes, -ENOMEM, also beyond the longest.
+ * Takes the lock. */
 int shm_create(struct machine *machine, uint64_t bytes, struct object **object);
 
 /*
@@ -62,8 +66,8 @@ int file_open(struct machine *machine, const char *path, struct object **object)
 /* Gives up an opener's reference. Takes the lock. */
 void object_close(struct machine *machine, struct object *object);
 
-/* An object of that kind with no host file under it, one reference, all pages absent: -ENOMEM. Lock
- * held, as everywhere below. */
+/* An object of that kind with no host file under it, one reference, all pages absent: -ENOMEM, also
+ * beyond the longest. Lock held, as everywhere below. */
 int object_create_locked(struct machine *machine, enum frame_kind kind, uint64_t bytes,
                          struct object **object);
 

@@ -64,4 +64,5 @@ right ''
 right '# nothing; at all'
 right 'P munmap 1 0 = EINVAL; P munmap 0xfffffffffffff000 0xffffffffffffffff = EINVAL\n'
 right 'P mmap 0xffffffffffffffff rw private anon = ENOMEM\n'
+right 'P mmap 4096G rw shared anon = ENOMEM; shm S 4096G = ENOMEM; file F 4096G = EFBIG\n'
 finish

@@ -33,6 +33,7 @@ static void test_shm(void **state)
     begin(&trap);
     assert_int_equal(shm_create(trap.machine, 0, &object), -EINVAL);
     assert_int_equal(shm_create(trap.machine, UINT64_MAX, &object), -EINVAL);
+    assert_int_equal(shm_create(trap.machine, OBJECT_MOST_BYTES + 1, &object), -ENOMEM);
     assert_int_equal(shm_create(trap.machine, 2 * PAGE_BYTES + 1, &object), 0);
     assert_int_equal(object->kind, FRAME_SHM);
     assert_int_equal(object->references, 1);
