@@ -36,12 +36,23 @@ static int64_t look_at_pages(struct mm *mm, va_t va, uint64_t most, uint8_t *pag
     return (int64_t)count;
 }
 
+/*
+ * Can it all be the user's? Asked of the geometry: an address space that is small for its window's
+ * sake refuses the rest as it does a hole.
+ */
+static bool is_user_range(const struct mm *mm, va_t start, uint64_t bytes)
+{
+    va_t user_end = mm->tree.geometry->user_end;
+
+    return start <= user_end && bytes <= user_end - start;
+}
+
 /* What the call is about: -EINVAL, -ENOMEM. */
 static int check_range(const struct mm *mm, va_t start, uint64_t bytes)
 {
     if (start % PAGE_BYTES != 0)
         return -EINVAL;
-    return start > mm->user_end || bytes > mm->user_end - start ? -ENOMEM : 0;
+    return is_user_range(mm, start, bytes) ? 0 : -ENOMEM;
 }
 
 static uint64_t pages_of(uint64_t bytes)
@@ -55,7 +66,7 @@ static int mincore_locked(struct mm *mm, va_t start, uint64_t bytes, va_t vector
     uint64_t left = pages_of(bytes);
     int error = check_range(mm, start, bytes);
 
-    if (error == 0 && (vector > mm->user_end || left > mm->user_end - vector))
+    if (error == 0 && !is_user_range(mm, vector, left))
         error = -EFAULT;
     while (error == 0 && left > 0) {
         int64_t count = look_at_pages(mm, start, min_u64(left, MOST_PAGES_AT_ONCE), pages);

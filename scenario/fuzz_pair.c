@@ -82,6 +82,7 @@ static struct model_layout layout_of(struct backend *backend)
     va_t heap_start = min_u64(SCENARIO_HEAP_START, round_down(mm->user_end / 8, PAGE_BYTES));
 
     return (struct model_layout){.user_end = mm->user_end,
+                                 .geometry_end = machine->ram.geometry->user_end,
                                  .map_base = mm->map_base,
                                  .map_top = mm->map_top,
                                  .heap_start = heap_start,

@@ -13,7 +13,8 @@
 
 /* Where things go in an address space: what the backend compared with has. */
 struct model_layout {
-    va_t user_end;
+    va_t user_end;     /* of this address space */
+    va_t geometry_end; /* of the widest that there can be */
     va_t map_base;
     va_t map_top;
     va_t heap_start;

@@ -332,9 +332,9 @@ void model_msync(struct model_call *call)
 /* Is the place for the answer no place at all? */
 static bool vector_is_bad(const struct model_call *call, uint64_t pages)
 {
-    va_t user_end = call->model->layout.user_end;
+    va_t end = call->model->layout.geometry_end;
 
-    return pages > user_end || call->target > user_end - pages;
+    return pages > end || call->target > end - pages;
 }
 
 /* Into the user's memory: what is resident the model does not know, only what is refused. */
@@ -355,14 +355,14 @@ void model_mincore(struct model_call *call)
     uint64_t bytes = call->operation->bytes;
     va_t start = call->address;
     uint64_t pages = (bytes >> PAGE_SHIFT) + (bytes % PAGE_BYTES != 0);
-    va_t user_end = call->model->layout.user_end;
+    va_t end = call->model->layout.geometry_end;
     uint8_t *data;
 
     if (start % PAGE_BYTES != 0) {
         answer_error(call, EINVAL);
         return;
     }
-    bool is_outside = bytes > user_end || start > user_end - bytes;
+    bool is_outside = bytes > end || start > end - bytes;
 
     if (!is_outside && model_is_blind(call, start, bytes)) {
         answer_unable(call, "the model does not know what is mapped there");

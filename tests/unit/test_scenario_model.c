@@ -15,6 +15,7 @@
 #include "scenario/run.h"
 
 static const struct model_layout layout = {.user_end = ((va_t)32 << 30) - PAGE_BYTES,
+                                           .geometry_end = ((va_t)1 << 47) - PAGE_BYTES,
                                            .map_base = (va_t)512 << 20,
                                            .map_top =
                                                ((va_t)32 << 30) - PAGE_BYTES - ((va_t)9 << 20),
