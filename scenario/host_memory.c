@@ -140,6 +140,18 @@ static bool is_harmless_call(const struct host_request *request)
 }
 
 /*
+ * Does mincore refuse the range at once, as the emulated addresses have it? The kernel may then be
+ * asked: with the bias the range ends beyond what is the user's, too.
+ */
+static bool is_beyond_user(const struct host_request *request)
+{
+    uint64_t start = request->address - HOST_BIAS;
+
+    return request->verb == VERB_MINCORE &&
+           request->bytes > HOST_USER_TOP - MEMORY_PAGE_BYTES - start;
+}
+
+/*
  * Calls on what is mapped in a range that reaches beyond the scenario's part get no further than
  * its end: true if they were to. What lies behind is unmapped to the scenario, so that the answer
  * is ENOMEM, as the kernel gives it by itself for the gap before the end.
@@ -162,7 +174,7 @@ static bool clip(struct host_request *request)
         return false;
     }
     if (request->address >= HOST_END || request->bytes <= HOST_END - request->address ||
-        (wraps && request->verb != VERB_STRIPE))
+        (wraps && request->verb != VERB_STRIPE) || is_beyond_user(request))
         return false;
     request->bytes = HOST_END - request->address;
     return true;

@@ -20,15 +20,19 @@
 struct wanted {
     enum scenario_verb verb;
     bool by_child; /* by a task that is not the first */
+    uint64_t least_bytes;
+    unsigned tries; /* counted */
 };
 
 static bool is_wanted(const struct wanted *wanted, const struct scenario_operation *operation)
 {
-    return operation->verb == wanted->verb && (!wanted->by_child || operation->task != 0);
+    return operation->verb == wanted->verb && (!wanted->by_child || operation->task != 0) &&
+           operation->bytes >= wanted->least_bytes;
 }
 
 static bool happens(void *context, const struct scenario *scenario)
 {
+    struct wanted *wanted = context;
     struct machine_options options = {
         .kernel = kernel_find("modern-shared"), .mmu = MMU_SOFT, .ram_bytes = 1 << 22};
     char why[SCENARIO_WHY_BYTES];
@@ -36,10 +40,11 @@ static bool happens(void *context, const struct scenario *scenario)
     struct scenario_outcome outcome;
     bool found = false;
 
+    wanted->tries++;
     assert_int_equal(emulated_create(&backend, &options, why, sizeof(why)), 0);
     for (size_t i = 0; i < scenario->count; i++) {
         backend->ops->perform(backend, &scenario->operations[i], &outcome);
-        found |= is_wanted(context, &scenario->operations[i]) && outcome.kind == OUTCOME_DONE;
+        found |= is_wanted(wanted, &scenario->operations[i]) && outcome.kind == OUTCOME_DONE;
     }
     assert_true(backend->ops->end(backend, why, sizeof(why)));
     return found;
@@ -141,6 +146,22 @@ static void test_who_borrowed_keeps_its_vfork(void **state)
                    "T1 fork T2\n");
 }
 
+/* A size of millions of pages that half of does not do is not tried page by page. */
+static void test_a_huge_size_ends(void **state)
+{
+    struct wanted wanted = {.verb = VERB_MUNMAP, .least_bytes = (uint64_t)60 << 30};
+    struct scenario scenario;
+
+    (void)state;
+    read_text(&scenario, "P munmap 0x10000 100G\n");
+    fuzz_shrink(&scenario, happens, &wanted);
+    assert_true(wanted.tries < 1000);
+    uint64_t bytes = scenario.operations[scenario.count - 1].bytes;
+
+    assert_true(bytes >= wanted.least_bytes && bytes - bytes / 16 <= wanted.least_bytes);
+    scenario_free(&scenario);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +169,7 @@ int main(void)
         cmocka_unit_test(test_a_parent_does_it_itself),
         cmocka_unit_test(test_the_killed_keeps_its_fork),
         cmocka_unit_test(test_who_borrowed_keeps_its_vfork),
+        cmocka_unit_test(test_a_huge_size_ends),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
