@@ -21,6 +21,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+
 #include "scenario/host_access.h"
 #include "scenario/host_call.h"
 
@@ -101,6 +105,17 @@ HOST_ENDS_ANYWHERE static int run_vfork_child(void *argument)
     host_serve(&service);
 }
 
+/* A child that was killed left functions without a return, and the address sanitizer still guards
+ * their variables' surroundings on the stack that the next child is given. */
+static void forget_frames(const char *stack)
+{
+#ifdef __SANITIZE_ADDRESS__
+    ASAN_UNPOISON_MEMORY_REGION(stack, VFORK_STACK_BYTES);
+#else
+    (void)stack;
+#endif
+}
+
 static void vfork_child(struct host_service *service, struct host_reply *reply)
 {
     static _Alignas(64) char stacks[MOST_VFORK_DEPTH][VFORK_STACK_BYTES];
@@ -109,12 +124,14 @@ static void vfork_child(struct host_service *service, struct host_reply *reply)
         unable(reply, "vfork children of vfork children go no deeper here");
         return;
     }
+    char *stack = stacks[service->vfork_depth];
     struct vfork_start start = {.service = service, .socket = hand_over_socket()};
     pid_t child = -1;
 
     if (start.socket >= 0) {
-        child = clone(run_vfork_child, stacks[service->vfork_depth] + VFORK_STACK_BYTES,
-                      CLONE_VM | CLONE_VFORK | SIGCHLD, &start);
+        forget_frames(stack);
+        child = clone(run_vfork_child, stack + VFORK_STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD,
+                      &start);
         (void)close(start.socket);
     }
     host_call_answer(reply, child);
