@@ -273,7 +273,8 @@ static void print_command(const struct fuzz_command *command, const struct fuzz_
 
 /* How to see it without the other side. The real kernel's address spaces are those of the host
  * MMU. */
-static void print_run_command(const struct fuzz_command *command, FILE *stream)
+static void print_run_command(const struct fuzz_command *command, const struct fuzz_result *result,
+                              FILE *stream)
 {
     const struct fuzz_options *options = &command->options;
     const struct machine_options *machine = &options->machine;
@@ -287,6 +288,8 @@ static void print_run_command(const struct fuzz_command *command, FILE *stream)
         fprintf(stream, " --ram %llu", (unsigned long long)machine->ram_bytes);
     else if (options->low_memory)
         fputs(" --ram 2M", stream);
+    if (result->no_zero_page)
+        fputs(" --no-zero-page", stream);
     fputs(" FILE\n", stream);
 }
 
@@ -294,7 +297,7 @@ static void print_scenario(const struct fuzz_command *command, const struct fuzz
                            FILE *stream)
 {
     print_command(command, result, stream);
-    print_run_command(command, stream);
+    print_run_command(command, result, stream);
     fprintf(stream, "# %s\n", result->why);
     fuzz_write(&command->options, &result->scenario, stream);
 }

@@ -29,6 +29,7 @@ enum {
     KEY_JSON,
     KEY_STEP,
     KEY_NO_CHECKS,
+    KEY_NO_ZERO_PAGE,
     KEY_GRAMMAR,
 };
 
@@ -39,6 +40,7 @@ enum {
 #define KERNEL_TEXT "The kernel (default: modern-shared; see forklab kernels)"
 #define MMU_TEXT "The MMU: real faults, or a walk of the tables (default: host)"
 #define SEED_TEXT "Shuffle the free frames: the same order for a seed everywhere"
+#define ZERO_PAGE_TEXT "A first read takes a frame, as in some virtual machines"
 #define CHECKS_TEXT "Do not check the machine's invariants after each operation"
 #define STEP_TEXT "One operation at a time, showing what it changed; on a terminal"
 
@@ -50,6 +52,7 @@ static const struct argp_option option_table[] = {
     {"host", KEY_HOST, NULL, 0, "On the real kernel below: a process for each task", 0},
     {"ram", KEY_RAM, "SIZE", 0, "Memory of the emulated machine (default: 1G)", 0},
     {"seed", KEY_SEED, "N", 0, SEED_TEXT, 0},
+    {"no-zero-page", KEY_NO_ZERO_PAGE, NULL, 0, ZERO_PAGE_TEXT, 0},
     {"quiet", KEY_QUIET, NULL, 0, "Only what went wrong", 0},
     {"trace", KEY_TRACE, NULL, 0, "Each statement, what came of it, and its fault steps", 0},
     {"json", KEY_JSON, NULL, 0, "One JSON object", 0},
@@ -156,9 +159,9 @@ static error_t check_options(struct run_options *options)
         return command_line_refuse(&options->line,
                                    "which scenario? give a FILE, or - for standard input");
     if (options->host && (options->emulated_only || options->step))
-        return command_line_refuse(&options->line,
-                                   "--host runs on the real kernel: --kernel, --mmu, --geometry, "
-                                   "--ram, --seed and --step are for emulated ones");
+        return command_line_refuse(
+            &options->line, "--host runs on the real kernel: --kernel, --mmu, --geometry, "
+                            "--ram, --seed, --no-zero-page and --step are for emulated ones");
     if (!options->step)
         return 0;
     if (options->format_given)
@@ -186,6 +189,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return take_emulated(options, take_ram(options, argument));
     case KEY_SEED:
         return take_emulated(options, take_seed(options, argument));
+    case KEY_NO_ZERO_PAGE:
+        options->machine.no_zero_page = true;
+        return take_emulated(options, 0);
     case KEY_HOST:
         options->host = true;
         return 0;

@@ -33,6 +33,7 @@ struct fuzz_result {
     uint64_t episodes;
     bool diverged;
     uint64_t episode_seed;    /* of the one that diverged */
+    bool no_zero_page;        /* the emulated machine had none, as the real kernel below has none */
     struct scenario scenario; /* that one, shortened: the caller's to free. Else empty */
     char why[SCENARIO_WHY_BYTES];
 };
@@ -93,7 +94,8 @@ struct fuzz_comparison {
     /* What came of it. */
     size_t at;       /* operations gone through */
     size_t left_out; /* of these, what `one` was unable to do */
-    /* Where contents differed at the end: the load of one byte that shows it. */
+    /* What shows the difference, where a look at states found it: a load, or an `expect` of
+     * mappings. */
     bool has_witness;
     struct scenario_operation witness;
     uint64_t first_difference; /* of two readings: the byte */

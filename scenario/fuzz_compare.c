@@ -142,7 +142,7 @@ bool perform_both(struct fuzz_comparison *comparison, const struct scenario_oper
     return *ends || outcomes_agree(comparison, operation, one, &other);
 }
 
-static bool are_sound(struct fuzz_comparison *comparison)
+bool are_sound(struct fuzz_comparison *comparison)
 {
     struct backend *backends[] = {comparison->one, comparison->other};
     char why[SCENARIO_WHY_BYTES];

@@ -38,6 +38,9 @@ void outcome_text(const struct scenario_outcome *outcome, char text[OUTCOME_TEXT
 /* Are the same tasks alive, with the same mappings? */
 bool states_agree(struct fuzz_comparison *comparison);
 
+/* Do all invariants hold at both? */
+bool are_sound(struct fuzz_comparison *comparison);
+
 /* Notes the pages of an operation: -ENOMEM. */
 int touched_add(struct touched *touched, struct fuzz_comparison *comparison,
                 const struct scenario_operation *operation, const struct scenario_outcome *outcome);

@@ -127,7 +127,8 @@ static int open_with_host(struct fuzz_pair *pair, const struct fuzz_options *opt
 
     if (error != 0)
         return error;
-    machine.no_zero_page = !host_backend_has_zero_page(pair->one);
+    pair->no_zero_page = !host_backend_has_zero_page(pair->one);
+    machine.no_zero_page = pair->no_zero_page;
     pair->oracle = pair->one;
     pair->comparison.vmas = true;
     pair->comparison.residency = hides_sharing(machine.kernel);

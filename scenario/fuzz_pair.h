@@ -11,6 +11,7 @@ struct fuzz_pair {
     struct backend *one;
     struct backend *other;  /* NULL: nothing to compare with */
     struct backend *oracle; /* of the two, the one that is believed; NULL as above */
+    bool no_zero_page;      /* of the emulated machine, as the real kernel has none */
     struct fuzz_comparison comparison;
 };
 

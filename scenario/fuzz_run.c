@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "scenario/fuzz_pair.h"
+#include "scenario/run.h"
 #include "scenario/writer.h"
 
 /* The invariants cost as much as an episode: without --checks only some end with them. */
@@ -63,6 +64,7 @@ static void run_episode(struct fuzz_pair *pair, const struct fuzz_options *optio
 struct second_look {
     const struct fuzz_options *options;
     unsigned times;
+    bool checks; /* after each operation, whatever the options say */
     struct episode last;
 };
 
@@ -75,6 +77,7 @@ static bool still_differs(void *context, const struct scenario *scenario)
 
     if (fuzz_pair_open(&pair, look->options, last->why, sizeof(last->why)) != 0)
         return false;
+    pair.comparison.checks |= look->checks;
     last->agrees = true;
     for (unsigned i = 0; i < look->times && last->agrees; i++)
         run_episode(&pair, look->options, scenario, last);
@@ -93,12 +96,13 @@ static bool happens_again(struct second_look *look, const struct scenario *scena
     return false;
 }
 
-/* The shortened scenario once more: what differs now, and the load that shows it. */
+/* The shortened scenario once more: what differs now, and what shows it. */
 static void look_once_more(struct second_look *look, struct scenario *scenario, char *why,
                            size_t why_bytes)
 {
     const struct episode *last = &look->last;
 
+    look->checks = true; /* so that the load which breaks an invariant is known */
     if (!still_differs(look, scenario))
         return;
     snprintf(why, why_bytes, "%.280s%s", last->why, look->times > 1 ? " (the second time)" : "");
@@ -190,6 +194,7 @@ static int run_one(struct fuzz_session *session, const struct fuzz_mix *mix)
         return error;
     }
     session->pair.comparison.checks_at_end = result->episodes % CHECK_EVERY == 0;
+    result->no_zero_page = session->pair.no_zero_page;
     run_episode(&session->pair, session->options, &scenario, &episode);
     if (episode.error != 0)
         snprintf(result->why, sizeof(result->why), "%s", episode.why);
@@ -276,6 +281,25 @@ static bool can_be_named(const struct named *named, const struct scenario_operat
     return operation->other == SCENARIO_NOBODY || named->was_made[operation->other];
 }
 
+/* The witness that a run is to judge; a quantity that the oracle cannot tell is not asked for. */
+static void write_expect(const struct scenario *scenario, struct backend *oracle,
+                         const struct scenario_operation *operation, FILE *stream)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *memory = open_memstream(&text, &bytes);
+
+    if (memory == NULL)
+        return;
+    bool found = quantity_write(oracle, operation, memory);
+
+    if (fclose(memory) == 0 && found) {
+        operation_write(scenario, operation, stream);
+        fprintf(stream, " = %s\n", text);
+    }
+    free(text);
+}
+
 static void write_answered(const struct scenario *scenario, struct backend *oracle, FILE *stream)
 {
     struct scenario_outcome outcome;
@@ -284,6 +308,10 @@ static void write_answered(const struct scenario *scenario, struct backend *orac
     for (size_t i = 0; i < scenario->count; i++) {
         const struct scenario_operation *operation = &scenario->operations[i];
 
+        if (operation->verb == VERB_EXPECT) {
+            write_expect(scenario, oracle, operation, stream);
+            continue;
+        }
         oracle->ops->perform(oracle, operation, &outcome);
         if (outcome.kind == OUTCOME_UNABLE || outcome.kind == OUTCOME_BROKEN)
             continue; /* nor was the other asked to do it */

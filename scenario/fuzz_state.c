@@ -27,9 +27,24 @@ static bool take_snapshot(struct fuzz_comparison *comparison, struct backend *ba
                               backend->ops->name, strerrordesc_np(-error));
 }
 
+/* What shows the difference to a run: `expect` that quantity of the range. */
+static void witness_quantity(struct fuzz_comparison *comparison, uint16_t task,
+                             enum scenario_quantity quantity, va_t start, va_t end)
+{
+    struct scenario_operation expect = scenario_operation_blank(VERB_EXPECT);
+
+    expect.quantity = quantity;
+    expect.task = task;
+    expect.address.offset_bytes = start;
+    expect.bytes = end - start;
+    comparison->has_witness = true;
+    comparison->witness = expect;
+}
+
 static bool vmas_differ(struct fuzz_comparison *comparison, uint16_t task, va_t at,
                         const struct scenario_vma *one, const struct scenario_vma *other)
 {
+    witness_quantity(comparison, task, QUANTITY_MAPS, at, at + PAGE_BYTES);
     return comparison_differs(
         comparison, "T%u: at %#llx there is %.5s (file %d) at %s, %.5s (file %d) at %s", task,
         (unsigned long long)at, one != NULL ? one->rights : "none", one != NULL && one->is_file,
@@ -71,14 +86,37 @@ static bool shapes_agree(struct fuzz_comparison *comparison, uint16_t task,
     return true;
 }
 
+/* The first quantity of usage that differs; QUANTITY_VMAS when none does. */
+static enum scenario_quantity usage_that_differs(const struct scenario_vma *one,
+                                                 const struct scenario_vma *other)
+{
+    const struct {
+        enum scenario_quantity quantity;
+        bool differs;
+    } usages[] = {
+        {QUANTITY_RSS, one->rss != other->rss},
+        {QUANTITY_PSS, one->pss != other->pss},
+        {QUANTITY_SHARED, one->shared != other->shared},
+        {QUANTITY_PRIVATE, one->private != other->private},
+        {QUANTITY_ANONYMOUS, one->anonymous != other->anonymous},
+        {QUANTITY_LOCKED, one->locked != other->locked},
+    };
+
+    for (size_t i = 0; i < sizeof(usages) / sizeof(usages[0]); i++) {
+        if (usages[i].differs)
+            return usages[i].quantity;
+    }
+    return QUANTITY_VMAS;
+}
+
 static bool usages_agree(struct fuzz_comparison *comparison, uint16_t task,
                          const struct scenario_vma *one, const struct scenario_vma *other)
 {
-    if (!one->has_usage || !other->has_usage ||
-        (one->rss == other->rss && one->pss == other->pss && one->shared == other->shared &&
-         one->private == other->private && one->anonymous == other->anonymous &&
-         one->locked == other->locked))
+    enum scenario_quantity quantity = usage_that_differs(one, other);
+
+    if (!one->has_usage || !other->has_usage || quantity == QUANTITY_VMAS)
         return true;
+    witness_quantity(comparison, task, quantity, one->start, one->end);
     return comparison_differs(
         comparison,
         "T%u: %#llx: rss %llu, %llu; pss %llu, %llu; shared %llu, %llu; private %llu, %llu; "
@@ -92,17 +130,25 @@ static bool usages_agree(struct fuzz_comparison *comparison, uint16_t task,
         (unsigned long long)other->locked);
 }
 
+static bool bounds_differ(struct fuzz_comparison *comparison, uint16_t task,
+                          const struct scenario_vma *one, const struct scenario_vma *other)
+{
+    witness_quantity(comparison, task, QUANTITY_VMAS, min_u64(one->start, other->start),
+                     max_u64(one->end, other->end));
+    return comparison_differs(comparison,
+                              "T%u: a VMA is [%#llx, %#llx) at %s, [%#llx, %#llx) at %s", task,
+                              (unsigned long long)one->start, (unsigned long long)one->end,
+                              comparison->one->ops->name, (unsigned long long)other->start,
+                              (unsigned long long)other->end, comparison->other->ops->name);
+}
+
 /* VMA by VMA; the shapes agree. */
 static bool bounds_agree(struct fuzz_comparison *comparison, uint16_t task,
                          const struct scenario_snapshot *one, const struct scenario_snapshot *other)
 {
     for (size_t i = 0; i < one->count && i < other->count; i++) {
         if (one->vmas[i].start != other->vmas[i].start || one->vmas[i].end != other->vmas[i].end)
-            return comparison_differs(
-                comparison, "T%u: a VMA is [%#llx, %#llx) at %s, [%#llx, %#llx) at %s", task,
-                (unsigned long long)one->vmas[i].start, (unsigned long long)one->vmas[i].end,
-                comparison->one->ops->name, (unsigned long long)other->vmas[i].start,
-                (unsigned long long)other->vmas[i].end, comparison->other->ops->name);
+            return bounds_differ(comparison, task, &one->vmas[i], &other->vmas[i]);
         if (comparison->usage && !usages_agree(comparison, task, &one->vmas[i], &other->vmas[i]))
             return false;
     }
@@ -218,6 +264,16 @@ static void touched_sort(struct touched *touched)
     touched->count = kept + 1;
 }
 
+/* What shows the difference to a run: these bytes of a load that the scenario does not have. */
+static void witness_load(struct fuzz_comparison *comparison,
+                         const struct scenario_operation *operation, uint64_t first, uint64_t bytes)
+{
+    comparison->has_witness = true;
+    comparison->witness = *operation;
+    comparison->witness.address.offset_bytes += first;
+    comparison->witness.bytes = bytes;
+}
+
 /* One read of each; `*done`: the bytes that both could read. */
 static bool read_agrees(struct fuzz_comparison *comparison, struct scenario_operation *operation,
                         uint64_t *done)
@@ -229,16 +285,16 @@ static bool read_agrees(struct fuzz_comparison *comparison, struct scenario_oper
     if (!perform_both(comparison, operation, &one, &ends)) {
         char why[SCENARIO_WHY_BYTES];
 
-        comparison->has_witness = true;
-        comparison->witness = *operation;
-        comparison->witness.address.offset_bytes += comparison->first_difference;
-        comparison->witness.bytes = 1;
-
+        witness_load(comparison, operation, comparison->first_difference, 1);
         snprintf(why, sizeof(why), "%s", comparison->why);
         return comparison_differs(comparison, "T%u: contents at %#llx, read by %s: %.200s",
                                   operation->task,
                                   (unsigned long long)operation->address.offset_bytes,
                                   operation->verb == VERB_KREAD ? "the kernel" : "the task", why);
+    }
+    if (comparison->checks && !are_sound(comparison)) {
+        witness_load(comparison, operation, 0, operation->bytes);
+        return false;
     }
     *done = one.kind == OUTCOME_DATA ? one.data_bytes : 0;
     return true;

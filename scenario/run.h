@@ -51,4 +51,9 @@ bool answers_match(const struct scenario *scenario, struct backend *backend,
                    const struct scenario_operation *operation,
                    const struct scenario_outcome *outcome, char *what, size_t what_bytes);
 
+/* Writes what the backend has of an EXPECT's quantity of mappings (before QUANTITY_TABLES), as the
+ * answer would stand; false, and nothing written, when it cannot tell. */
+bool quantity_write(struct backend *backend, const struct scenario_operation *operation,
+                    FILE *stream);
+
 #endif

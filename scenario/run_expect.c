@@ -231,3 +231,31 @@ enum expect_verdict expect_judge(const struct scenario *scenario, struct backend
     }
     return judge_number(scenario, answer, number, what, what_bytes);
 }
+
+/* --- as text --- */
+
+static void write_range(const struct range *range, enum scenario_quantity quantity, FILE *stream)
+{
+    char found[MAPS_BYTES];
+    struct run_text text = run_text_in(found, sizeof(found));
+
+    if (quantity != QUANTITY_MAPS) {
+        fprintf(stream, "%" PRIu64, sum_of(range, quantity));
+        return;
+    }
+    describe_range(range, &text);
+    fprintf(stream, "\"%s\"", found);
+}
+
+bool quantity_write(struct backend *backend, const struct scenario_operation *operation,
+                    FILE *stream)
+{
+    char problem[SCENARIO_WHY_BYTES];
+    struct range range = {0};
+    bool found = find_range(backend, operation, &range, problem, sizeof(problem));
+
+    if (found)
+        write_range(&range, operation->quantity, stream);
+    snapshot_free(&range.snapshot);
+    return found;
+}

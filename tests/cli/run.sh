@@ -52,6 +52,13 @@ for kernel in $("$FORKLAB" kernels --names); do
 done
 ends_with 0 '' --geometry i386 --ram 4M --seed 7 "$good"
 says '^00400000-00410000 rw-p 00000000 00:00 0 $'
+# A first read takes a frame only where there is no zero page.
+reads=$'P mmap A 4K rw private anon\nP read A 1 = hex:00\nexpect frames ='
+ends_with 0 '' - <<<"$reads 0"
+ends_with 0 '' --no-zero-page - <<<"$reads 1"
+ends_with 77 'skipped: .*zero-page' --no-zero-page - <<<"needs zero-page
+$reads 0"
+ends_with 2 '--host runs on the real kernel' --host --no-zero-page "$good"
 printf 'P frok C\n' >"$scratch/wrong.scn"
 ends_with 2 "$scratch/wrong.scn:1:3: " "$scratch/wrong.scn"
 ends_with 1 'expected exit 0, but P would wait for ever' - <<<'P fork C; P wait C = exit 0'

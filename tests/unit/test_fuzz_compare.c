@@ -24,6 +24,8 @@ enum lie {
     LIE_SIGNAL_CODE,
     LIE_HOLE, /* the last mapping is not told */
     LIE_RIGHTS,
+    LIE_PIECES, /* the last mapping is told as two */
+    LIE_RSS,
     LIE_DEAD,    /* a task is said to be dead */
     LIE_BROKEN,  /* the backend fails altogether */
     LIE_UNSOUND, /* an invariant does not hold */
@@ -62,6 +64,19 @@ static void perform(struct backend *backend, const struct scenario_operation *op
         outcome->kind = OUTCOME_BROKEN;
 }
 
+/* The last mapping as two with the same rights. */
+static void tell_in_pieces(struct scenario_snapshot *snapshot)
+{
+    struct scenario_vma *second = snapshot_add(snapshot);
+
+    assert_non_null(second);
+    struct scenario_vma *first = second - 1;
+
+    *second = *first;
+    first->end = first->start + (first->end - first->start) / 2;
+    second->start = first->end;
+}
+
 static int snapshot(struct backend *backend, uint16_t task, bool with_usage,
                     struct scenario_snapshot *snapshot)
 {
@@ -71,6 +86,10 @@ static int snapshot(struct backend *backend, uint16_t task, bool with_usage,
         snapshot->count--;
     if (error == 0 && snapshot->count > 0 && current_lie == LIE_RIGHTS)
         snapshot->vmas[0].rights[1] = '?';
+    if (error == 0 && snapshot->count > 0 && current_lie == LIE_PIECES)
+        tell_in_pieces(snapshot);
+    if (error == 0 && snapshot->count > 0 && current_lie == LIE_RSS)
+        snapshot->vmas[0].rss += PAGE_BYTES;
     return error;
 }
 
@@ -165,6 +184,8 @@ static void test_every_lie_is_found(void **state)
         [LIE_SIGNAL_CODE] = "signal 11",
         [LIE_HOLE] = "none (file 0)",
         [LIE_RIGHTS] = "at 0x",
+        [LIE_PIECES] = "a VMA is",
+        [LIE_RSS] = "rss 4096, 8192",
         [LIE_DEAD] = "alive only",
         [LIE_BROKEN] = "broke",
         [LIE_UNSOUND] = "a frame is missing",
@@ -206,12 +227,37 @@ static void test_witness(void **state)
     assert_int_equal(comparison.witness.bytes, 1);
 }
 
+/* What only the look at mappings found can be seen by an `expect`. */
+static void test_witness_of_mappings(void **state)
+{
+    static const struct {
+        enum lie lie;
+        enum scenario_quantity quantity;
+    } cases[] = {{LIE_HOLE, QUANTITY_MAPS},
+                 {LIE_RIGHTS, QUANTITY_MAPS},
+                 {LIE_PIECES, QUANTITY_VMAS},
+                 {LIE_RSS, QUANTITY_RSS}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char why[SCENARIO_PROBLEM_BYTES] = "";
+        struct fuzz_comparison comparison;
+
+        assert_false(agrees(cases[i].lie, &comparison, why, sizeof(why)));
+        assert_true(comparison.has_witness);
+        assert_int_equal(comparison.witness.verb, VERB_EXPECT);
+        assert_int_equal(comparison.witness.quantity, cases[i].quantity);
+        assert_int_equal(comparison.witness.bytes, PAGE_BYTES);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_lie_no_difference),
         cmocka_unit_test(test_every_lie_is_found),
         cmocka_unit_test(test_witness),
+        cmocka_unit_test(test_witness_of_mappings),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

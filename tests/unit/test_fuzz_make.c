@@ -126,6 +126,31 @@ static void test_written_answers_hold(void **state)
     }
 }
 
+/* An `expect` is written with what the oracle has of it, too. */
+static void test_written_quantities(void **state)
+{
+    static const char text[] = "P mmap A 8K rw private anon at=0x10000000 fixed\n"
+                               "P mprotect A 4K r\n"
+                               "expect maps P 0x10000000 12K = any\n"
+                               "expect vmas P 0x10000000 12K = any\n";
+    static const char end[] = "expect maps P 0x10000000 12K = \"r--p 4K, rw-p 4K, - 4K\"\n"
+                              "expect vmas P 0x10000000 12K = 2\n";
+    char problem[SCENARIO_PROBLEM_BYTES] = "";
+    struct scenario scenario;
+
+    (void)state;
+    if (scenario_read_text(&scenario, "t", text, strlen(text), problem, sizeof(problem)) != 0)
+        fail_msg("%s", problem);
+    for (size_t i = 0; i < scenario.count; i++)
+        scenario.operations[i].answer_count = 0;
+    char *written = answered_text(&scenario);
+
+    assert_true(strlen(written) > strlen(end));
+    assert_string_equal(written + strlen(written) - strlen(end), end);
+    free(written);
+    scenario_free(&scenario);
+}
+
 static void test_every_verb(void **state)
 {
     unsigned counts[VERB_COUNT] = {0};
@@ -181,9 +206,8 @@ static void test_deep_families(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_for_a_seed),
-        cmocka_unit_test(test_written_answers_hold),
-        cmocka_unit_test(test_every_verb),
+        cmocka_unit_test(test_same_for_a_seed),    cmocka_unit_test(test_written_answers_hold),
+        cmocka_unit_test(test_written_quantities), cmocka_unit_test(test_every_verb),
         cmocka_unit_test(test_deep_families),
     };
 
