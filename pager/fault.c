@@ -48,16 +48,16 @@ static enum event classify_mapping(const struct fault *fault)
     return FAULT_PERMITTED;
 }
 
-/* An absent entry of a shared table: can it be filled in place, for all? */
-static bool may_fill_for_all(const struct fault *fault)
+bool fault_may_fill_for_all(const struct fault *fault)
 {
+    if (fault->mm->machine->kernel->absent_entry != ABSENT_FILLED)
+        return false; /* what the others have resident would change */
     if (fault->leaf.upper_writable)
         return true; /* every mapping of the span is shared: all see the same object */
     if (fault->access == ACCESS_WRITE)
         return false;
-    if (fault->vma->object == NULL && fault->mm->machine->no_zero_page)
-        return false; /* the new page is this address space's alone */
-    return fault->mm->machine->kernel->absent_entry == ABSENT_FILLED;
+    /* A new anonymous page is this address space's alone. */
+    return fault->vma->object != NULL || !fault->mm->machine->no_zero_page;
 }
 
 static enum event classify_absent(const struct fault *fault)
@@ -67,7 +67,7 @@ static enum event classify_absent(const struct fault *fault)
 
     if (object != NULL && vma_object_page(vma, fault->va) >= object->page_count)
         return EVENT_BAD_BUS;
-    if (fault->has_table && table_is_shared(fault->leaf.table) && !may_fill_for_all(fault))
+    if (fault->has_table && table_is_shared(fault->leaf.table) && !fault_may_fill_for_all(fault))
         return EVENT_TABLE_SPLIT;
     if (object == NULL)
         return EVENT_ZERO_FILL;

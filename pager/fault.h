@@ -55,6 +55,10 @@ int fault_apply(struct fault *fault, enum event step);
  */
 enum event fault_resolve(struct fault *fault);
 
+/* An absent entry of a shared table: does the kernel fill it in place, for all? After
+ * fault_classify(), where the table is shared. */
+bool fault_may_fill_for_all(const struct fault *fault);
+
 /*
  * Rights of an entry that maps a page of the VMA's object unwritten. Where writes are to be
  * noticed (write_notify) a clean page is read-only; elsewhere the first write is the hardware's own

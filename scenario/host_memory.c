@@ -158,8 +158,7 @@ static bool is_beyond_user(const struct host_request *request)
  */
 static bool clip(struct host_request *request)
 {
-    uint64_t first = request->address - request->address % MEMORY_PAGE_BYTES;
-    bool wraps = end_of(request->address, request->bytes) <= first;
+    uint64_t end = end_of(request->address, request->bytes);
 
     switch (request->verb) {
     case VERB_MPROTECT:
@@ -174,7 +173,7 @@ static bool clip(struct host_request *request)
         return false;
     }
     if (request->address >= HOST_END || request->bytes <= HOST_END - request->address ||
-        (wraps && request->verb != VERB_STRIPE) || is_beyond_user(request))
+        (end <= HOST_END && request->verb != VERB_STRIPE) || is_beyond_user(request))
         return false;
     request->bytes = HOST_END - request->address;
     return true;

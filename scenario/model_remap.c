@@ -170,6 +170,15 @@ static void finish(const struct remap *remap, va_t address)
         call->task->region_count = (uint16_t)(region + 1);
 }
 
+/* Will what DONTUNMAP moves and the old place, which it unlocks, perhaps be one VMA? */
+static bool may_join_old_place(const struct remap *remap, const struct model_range *range)
+{
+    va_t old_end = remap->start + remap->old_bytes;
+
+    return (remap->flags & ABI_MREMAP_DONTUNMAP) != 0 && (range->flags & RANGE_LOCKED) != 0 &&
+           (remap->target == old_end || remap->target + remap->new_bytes == remap->start);
+}
+
 /* To where the kernel likes, or near the hint of DONTUNMAP. */
 static void move_anywhere(struct remap *remap)
 {
@@ -178,11 +187,17 @@ static void move_anywhere(struct remap *remap)
                               .bytes = remap->new_bytes,
                               .anonymous = range->object == NULL};
 
+    va_t free_hint = remap->space->free_hint;
+
     remap->target = space_place(remap->space, &wish);
-    if (remap->target == 0)
+    if (remap->target == 0) {
         answer_error(remap->call, ENOMEM);
-    else if (answer_host_error(remap->call, move_one(remap)))
+    } else if (may_join_old_place(remap, range)) {
+        remap->space->free_hint = free_hint; /* nothing is changed */
+        answer_unable(remap->call, "how much is unlocked the model does not know");
+    } else if (answer_host_error(remap->call, move_one(remap))) {
         finish(remap, remap->target);
+    }
 }
 
 static bool may_grow_in_place(const struct remap *remap)
@@ -274,7 +289,8 @@ static bool unlocks_unknown(const struct remap *remap)
         const struct model_range *range = &space->ranges[i];
 
         if ((range->flags & RANGE_LOCKED) &&
-            ((i > 0 && ranges_may_be_one(range - 1, range)) ||
+            (((remap->flags & ABI_MREMAP_FIXED) && may_join_old_place(remap, range)) ||
+             (i > 0 && ranges_may_be_one(range - 1, range)) ||
              (i + 1 < space->count && ranges_may_be_one(range, range + 1))))
             return true;
     }
