@@ -49,6 +49,7 @@ static void set_family(struct vma *vma, struct anon_family *family)
 {
     vma->family = family;
     vma->flags |= VMA_ANCESTRY;
+    vma->mm->family_vmas++;
     family->active++;
 }
 
@@ -147,17 +148,11 @@ void anon_family_copy(struct vma *to, const struct vma *from)
 
 int anon_family_reserve_fork(struct mm *parent)
 {
-    struct machine *machine = parent->machine;
-    uint32_t families = 0;
-    uint32_t links = 0;
+    uint32_t vmas = parent->family_vmas;
 
-    if (!machine->kernel->merging->keeps_families)
+    if (vmas == 0)
         return 0;
-    for (struct vma *vma = vma_find(parent, 0); vma != NULL; vma = vma_next(vma)) {
-        families += vma->family != NULL;
-        links += vma->family != NULL ? links_of(vma) + 1 : 0;
-    }
-    return reserve(machine, families, links);
+    return reserve(parent->machine, vmas, vmas * (parent->most_links + 1));
 }
 
 /*
@@ -203,8 +198,10 @@ void anon_family_leave(struct vma *vma)
     struct machine *machine = vma->mm->machine;
     struct anon_link *link = vma->links;
 
-    if (vma->family != NULL)
+    if (vma->family != NULL) {
         vma->family->active--;
+        vma->mm->family_vmas--;
+    }
     unlink_all(vma);
     while (link != NULL) {
         struct anon_link *next = link->next;

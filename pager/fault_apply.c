@@ -69,9 +69,9 @@ static int table_to_fill(struct fault *fault, const struct ram_need *need, struc
 
 static int apply_split(struct fault *fault)
 {
-    struct table *table;
+    va_t page = page_of(fault->va);
 
-    return own_table(fault, NULL, &table);
+    return map_own_tables(fault->mm, page, page + PAGE_BYTES);
 }
 
 static int apply_stack_growth(struct fault *fault)
@@ -86,7 +86,7 @@ static int apply_stack_growth(struct fault *fault)
         return error;
     anon_family_join(stack);
     stack->object_page -= (stack->start - page) >> PAGE_SHIFT;
-    stack->start = page;
+    vma_set_range(stack, page, stack->end);
     vma_leave_apart(stack);
     return 0;
 }
@@ -234,7 +234,7 @@ static void fill_around_nothing(struct fault *fault)
 {
     struct fault_around around = fault_around_of(fault);
     struct ram_need need = {.mappings = around.end - around.first};
-    bool for_all = fault->has_table && fault->leaf.upper_writable;
+    bool for_all = fault->has_table && fault->leaf.upper_writable && fault_may_fill_for_all(fault);
     struct table *table;
 
     if (!fault_around_finds(fault, &around))

@@ -39,7 +39,8 @@ struct fork {
     const struct kernel *kernel;
     uint64_t span_bytes;
     struct share_cursor cursor;
-    struct span span; /* the last one looked at */
+    struct span span;           /* the last one looked at */
+    const struct vma *previous; /* the child's VMA made last */
 };
 
 /* Do the entries of this VMA go to the child? Others it faults in again, or never has. */
@@ -264,27 +265,27 @@ static int fork_tables(struct fork *fork)
  * One VMA for the child. Memory that the child finds wiped was never written by it. What the parent
  * has apart stays so, though a lock that is not handed down may have been all that told the two.
  */
-static struct vma *fork_vma(struct mm *child, const struct vma *vma, const struct vma *previous)
+static struct vma *fork_vma(void *context, struct vma *vma)
 {
-    bool is_wiped = (vma->flags & VMA_WIPE_ON_FORK) != 0;
-    struct vma_shape shape = {.start = vma->start,
-                              .end = vma->end,
-                              .flags = vma->flags & ~(VMA_LOCKED | VMA_ANCESTRY),
-                              .object = vma->object,
-                              .object_page = vma->object_page};
+    struct fork *fork = context;
 
-    if (!is_wiped)
-        shape.flags |= vma->flags & VMA_ANCESTRY;
-    struct vma *made = vma_append(child, &shape);
+    if (vma->flags & VMA_DONT_FORK)
+        return NULL;
+    struct vma *made = vma_make_like(fork->child, vma);
 
-    if (!is_wiped)
+    made->flags &= ~(VMA_LOCKED | VMA_ANCESTRY);
+    if (!(vma->flags & VMA_WIPE_ON_FORK)) {
+        made->flags |= vma->flags & VMA_ANCESTRY;
         anon_family_fork(made, vma);
-    made->left_apart = previous != NULL && vma_continues(previous, made);
+    }
+    made->left_apart = fork->previous != NULL && vma_continues(fork->previous, made);
+    fork->previous = made;
+    event_count(&fork->parent->machine->events, EVENT_VMA_COPIED, 1);
     return made;
 }
 
 /* Duplicates the VMAs in order; what was written through a private one is caught from now on. */
-static int fork_vmas(const struct fork *fork)
+static int fork_vmas(struct fork *fork)
 {
     int error = vma_reserve(fork->child, fork->parent->index.count);
 
@@ -292,24 +293,28 @@ static int fork_vmas(const struct fork *fork)
         error = anon_family_reserve_fork(fork->parent);
     if (error != 0)
         return error;
-    struct vma *previous = NULL;
-
-    for (struct vma *vma = vma_find(fork->parent, 0); vma != NULL; vma = vma_next(vma)) {
-        if (vma->flags & VMA_DONT_FORK)
-            continue;
-        previous = fork_vma(fork->child, vma, previous);
-        event_count(&fork->parent->machine->events, EVENT_VMA_COPIED, 1);
-    }
+    vma_duplicate_all(fork->child, fork->parent, fork_vma, fork);
     return 0;
 }
 
-/* The windows follow the tables: what became read-only there is no longer written here. */
+/* Gaps that are not worth a call of their own: nothing is mapped there. */
+#define MOST_GAP_BYTES (64 * PAGE_BYTES)
+
+/* The windows follow the tables: what became read-only there is no longer written here. Private
+ * mappings that lie close together are protected by one call. */
 static void protect_parent(struct mm *parent)
 {
-    for (struct vma *vma = vma_find(parent, 0); vma != NULL; vma = vma_next(vma)) {
-        if (vma_is_private(vma))
-            mm_write_protect(parent, vma->start, vma->end);
+    va_t start = 0;
+    va_t end = 0;
+
+    for (const struct vma *vma = vma_first(parent); vma != NULL; vma = vma_next(vma)) {
+        if (!vma_is_private(vma) || vma->start - end > MOST_GAP_BYTES) {
+            mm_write_protect(parent, start, end);
+            start = vma_is_private(vma) ? vma->start : vma->end;
+        }
+        end = vma->end;
     }
+    mm_write_protect(parent, start, end);
 }
 
 static int fork_mm(struct mm *parent, struct mm **child)

@@ -76,7 +76,7 @@ static bool vma_is_in_order(const struct mm *mm, const struct vma *vma, va_t flo
 
 static bool index_agrees(struct mm *mm, struct vma *vma, const struct vma *previous)
 {
-    return vma_find(mm, vma->start) == vma && vma_find(mm, vma->end - 1) == vma &&
+    return vma_look(mm, vma->start) == vma && vma_look(mm, vma->end - 1) == vma &&
            vma_previous(vma) == previous && (previous == NULL || vma_next(previous) == vma);
 }
 
@@ -85,7 +85,7 @@ static bool mm_is_ordered(struct mm *mm, uint32_t task_id, char *why, size_t why
     struct vma *previous = NULL;
     uint32_t count = 0;
 
-    for (struct vma *vma = vma_find(mm, 0); vma != NULL; vma = vma_next(vma)) {
+    for (struct vma *vma = vma_first(mm); vma != NULL; vma = vma_next(vma)) {
         va_t floor = previous != NULL ? previous->end : 0;
 
         if (!vma_is_in_order(mm, vma, floor) || !index_agrees(mm, vma, previous))
@@ -112,7 +112,7 @@ bool vmas_are_ordered(struct machine *machine, char *why, size_t why_bytes)
 bool vmas_are_merged(struct machine *machine, char *why, size_t why_bytes)
 {
     for (struct task *task = machine->task_list; task != NULL; task = task->next) {
-        struct vma *vma = task->mm != NULL ? vma_find(task->mm, 0) : NULL;
+        struct vma *vma = task->mm != NULL ? vma_first(task->mm) : NULL;
 
         for (; vma != NULL; vma = vma_next(vma)) {
             const struct vma *next = vma_next(vma);
@@ -144,7 +144,7 @@ static uint32_t vmas_that_map(const struct machine *machine, const struct object
     for (struct task *task = machine->task_list; task != NULL; task = task->next) {
         if (task->mm == NULL || mm_was_met(task))
             continue;
-        for (struct vma *vma = vma_find(task->mm, 0); vma != NULL; vma = vma_next(vma))
+        for (struct vma *vma = vma_first(task->mm); vma != NULL; vma = vma_next(vma))
             count += vma->object == object;
     }
     return count;
@@ -202,12 +202,14 @@ static bool own_invariants_hold(struct machine *machine, char *why, size_t why_b
 bool machine_invariants_hold(struct machine *machine, char *why, size_t why_bytes)
 {
     machine_lock(machine);
+    uint64_t steps = machine->events.counts[EVENT_INDEX_STEP];
     uint32_t *outside = outside_references(machine);
     bool hold = outside != NULL ? pt_invariants_hold(&machine->ram, outside, why, why_bytes)
                                 : invariant_broken(why, why_bytes, "memory ran out");
 
     if (hold)
         hold = own_invariants_hold(machine, why, why_bytes);
+    machine->events.counts[EVENT_INDEX_STEP] = steps; /* onlookers count for nothing */
     machine_unlock(machine);
     free(outside);
     return hold;

@@ -74,7 +74,7 @@ static bool count_all(struct machine *machine, struct census *census, char *why,
     for (struct task *task = machine->task_list; task != NULL; task = task->next) {
         if (task->mm == NULL || is_counted(machine, task))
             continue;
-        for (struct vma *vma = vma_find(task->mm, 0); vma != NULL; vma = vma_next(vma)) {
+        for (struct vma *vma = vma_first(task->mm); vma != NULL; vma = vma_next(vma)) {
             if (!count_vma(census, vma, machine->kernel->merging->keeps_families))
                 return invariant_broken(why, why_bytes, "task %u: the family of VMA 0x%llx",
                                         (unsigned)task->id, (unsigned long long)vma->start);
@@ -122,7 +122,7 @@ static int search_leaf(void *context, struct pt_tree *tree, const struct pt_leaf
 
         if (!entry_is_present(entry) || tree->ram->frames[entry_pfn(entry)].kind != FRAME_ANON)
             continue;
-        const struct vma *vma = vma_find(search->mm, va);
+        const struct vma *vma = vma_look(search->mm, va);
 
         search->va = va;
         if (vma != NULL && vma_contains(vma, va) && !(vma->flags & VMA_ANCESTRY))

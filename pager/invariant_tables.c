@@ -67,7 +67,7 @@ static int inspect_cover(void *context, struct pt_tree *tree, const struct pt_le
 
         if (entry_is_none(entry))
             continue;
-        const struct vma *vma = vma_find(inspection->mm, va);
+        const struct vma *vma = vma_look(inspection->mm, va);
 
         if (vma != NULL && vma_contains(vma, va) &&
             (!entry_is_present(entry) || entry_suits_vma(inspection->machine, vma, va, entry)))
@@ -91,7 +91,7 @@ bool entries_are_covered(struct machine *machine, char *why, size_t why_bytes)
 /* The VMA at an address, or NULL. */
 static const struct vma *vma_at(struct mm *mm, va_t va)
 {
-    const struct vma *vma = vma_find(mm, va);
+    const struct vma *vma = vma_look(mm, va);
 
     return vma != NULL && vma_contains(vma, va) ? vma : NULL;
 }
@@ -109,7 +109,7 @@ static bool alike_at(const struct vma *one, const struct vma *other, va_t va)
 /* Where the next VMA begins or this one ends; beyond every address when there is none. */
 static va_t edge_after(struct mm *mm, va_t va)
 {
-    const struct vma *vma = vma_find(mm, va);
+    const struct vma *vma = vma_look(mm, va);
 
     if (vma == NULL)
         return UINT64_MAX;
@@ -169,7 +169,7 @@ bool layouts_are_same(struct machine *machine, char *why, size_t why_bytes)
 /* Is some VMA of the span private? */
 static bool span_has_private(struct mm *mm, va_t start, va_t end)
 {
-    for (struct vma *vma = vma_find(mm, start); vma != NULL && vma->start < end;
+    for (struct vma *vma = vma_look(mm, start); vma != NULL && vma->start < end;
          vma = vma_next(vma)) {
         if (vma_is_private(vma))
             return true;

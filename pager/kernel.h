@@ -9,7 +9,6 @@
 #define FORKLAB_PAGER_KERNEL_H
 
 #include "pager/rmap.h"
-#include "pager/vma_index.h"
 #include "pager/vma_merge.h"
 
 /* May leaf tables be shared at fork? OFF runs all the code that can share, and then copies. */

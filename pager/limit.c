@@ -9,7 +9,7 @@ uint64_t mm_mapped_pages(struct mm *mm, bool data_only)
 {
     uint64_t pages = 0;
 
-    for (struct vma *vma = vma_find(mm, 0); vma != NULL; vma = vma_next(vma)) {
+    for (struct vma *vma = vma_first(mm); vma != NULL; vma = vma_next(vma)) {
         if (!data_only || flags_are_data(vma->flags))
             pages += (vma->end - vma->start) >> PAGE_SHIFT;
     }

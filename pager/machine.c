@@ -59,7 +59,8 @@ static void create_pools(struct machine *machine)
 {
     struct allocation_gate *gate = &machine->ram.gate;
 
-    pool_init(&machine->vmas, gate, sizeof(struct vma));
+    pool_init(&machine->vmas, gate, sizeof(struct vma) + machine->kernel->index->links_bytes);
+    pool_init(&machine->index_nodes, gate, machine->kernel->index->node_bytes);
     pool_init(&machine->mms, gate, sizeof(struct mm));
     pool_init(&machine->tasks, gate, sizeof(struct task));
     pool_init(&machine->objects, gate, sizeof(struct object));
@@ -74,6 +75,7 @@ static void free_parts(struct machine *machine)
     if (machine->rmap_context != NULL)
         machine->kernel->rmap->destroy(machine->rmap_context);
     pool_destroy(&machine->vmas);
+    pool_destroy(&machine->index_nodes);
     pool_destroy(&machine->mms);
     pool_destroy(&machine->tasks);
     pool_destroy(&machine->objects);

@@ -43,7 +43,8 @@ struct machine {
     struct ram ram;
     struct mmu *mmu;
     void *rmap_context;
-    struct pool vmas;
+    struct pool vmas;        /* each with the links of the kernel's index behind it */
+    struct pool index_nodes; /* of the kernel's index */
     struct pool mms;
     struct pool tasks;
     struct pool objects;

@@ -46,8 +46,10 @@ int mm_create(struct machine *machine, struct mm **mm)
     made->users = 1;
     tree_init(&made->tree, &machine->ram, made);
     made->index.ops = machine->kernel->index;
-    made->index.gate = &machine->ram.gate;
-    made->index.ops->init(&made->index);
+    made->index.nodes = &machine->index_nodes;
+    made->index.steps = &machine->events.counts[EVENT_INDEX_STEP];
+    if (made->index.ops->init != NULL)
+        made->index.ops->init(&made->index);
     lay_out(made);
     *mm = made;
     return 0;

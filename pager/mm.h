@@ -29,6 +29,7 @@ struct mm {
     uint64_t stack_gap_bytes; /* kept free below a stack */
     uint64_t huge_bytes; /* anonymous memory of a multiple of it is aligned to it; 0: none is */
     uint32_t most_vmas;
+    uint32_t family_vmas;     /* VMAs that have a family */
     uint32_t most_links;      /* of a VMA with families, so far */
     uint64_t most_pages;      /* as setrlimit(2) limits: mapped in all, UINT64_MAX: no limit */
     uint64_t most_data_pages; /* and private and writable */

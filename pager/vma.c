@@ -14,7 +14,7 @@ int vma_reserve(struct mm *mm, uint32_t more)
     struct machine *machine = mm->machine;
     int error = pool_reserve(&machine->vmas, more);
 
-    if (error == 0)
+    if (error == 0 && mm->index.ops->reserve != NULL)
         error = mm->index.ops->reserve(&mm->index, more);
     if (error == 0) /* each may be linked as often as any, and so may one that takes over another */
         error = pool_reserve(&machine->anon_links, (size_t)(more + 1) * mm->most_links);
@@ -43,12 +43,45 @@ struct vma *vma_insert(struct mm *mm, const struct vma_shape *shape)
     return vma;
 }
 
-struct vma *vma_append(struct mm *mm, const struct vma_shape *shape)
+struct vma *vma_make_like(struct mm *mm, const struct vma *vma)
 {
-    struct vma *vma = vma_make(mm, shape);
+    struct vma *made = pool_take_uncleared(&mm->machine->vmas);
 
-    mm->index.ops->append(&mm->index, vma);
-    return vma;
+    *made = *vma;
+    made->mm = mm;
+    made->family = NULL;
+    made->links = NULL;
+    if (vma->object != NULL)
+        object_add_vma(vma->object, made);
+    return made;
+}
+
+void vma_duplicate_all(struct mm *mm, struct mm *from, vma_copier *copy, void *context)
+{
+    const struct vma_index_ops *ops = mm->index.ops;
+
+    if (ops->duplicate != NULL) {
+        ops->duplicate(&mm->index, &from->index, copy, context);
+        return;
+    }
+    for (struct vma *vma = vma_first(from); vma != NULL; vma = vma_next(vma)) {
+        struct vma *made = copy(context, vma);
+
+        if (made != NULL)
+            ops->append(&mm->index, made);
+    }
+}
+
+void vma_set_range(struct vma *vma, va_t start, va_t end)
+{
+    struct vma_index *index = &vma->mm->index;
+
+    if (index->ops->set_range != NULL) {
+        index->ops->set_range(index, vma, start, end);
+        return;
+    }
+    vma->start = start;
+    vma->end = end;
 }
 
 static void vma_give(struct vma *vma)
@@ -69,7 +102,7 @@ void vma_remove(struct vma *vma)
 
 void vma_remove_all(struct mm *mm)
 {
-    struct vma *vma = vma_find(mm, 0);
+    struct vma *vma = vma_first(mm);
 
     while (vma != NULL) {
         struct vma *next = vma_next(vma);
@@ -77,7 +110,8 @@ void vma_remove_all(struct mm *mm)
         vma_give(vma);
         vma = next;
     }
-    mm->index.ops->destroy(&mm->index);
+    if (mm->index.ops->destroy != NULL)
+        mm->index.ops->destroy(&mm->index);
 }
 
 struct vma *vma_split(struct vma *vma, va_t at)
@@ -89,7 +123,7 @@ struct vma *vma_split(struct vma *vma, va_t at)
                               .object = vma->object,
                               .object_page = vma_object_page(vma, at)};
 
-    vma->end = at;
+    vma_set_range(vma, vma->start, at);
     struct vma *made = vma_insert(vma->mm, &upper);
 
     anon_family_copy(made, vma);
@@ -117,6 +151,16 @@ struct vma *vma_find(struct mm *mm, va_t va)
     return mm->index.ops->find(&mm->index, va);
 }
 
+struct vma *vma_look(const struct mm *mm, va_t va)
+{
+    struct vma_index *index = (struct vma_index *)(uintptr_t)&mm->index;
+    uint64_t steps = *index->steps;
+    struct vma *found = index->ops->find(index, va);
+
+    *index->steps = steps;
+    return found;
+}
+
 struct vma *vma_next(const struct vma *vma)
 {
     return vma->mm->index.ops->next(&vma->mm->index, vma);
@@ -133,12 +177,9 @@ struct vma *vma_last_below(struct mm *mm, va_t va)
 
     if (va == 0)
         return NULL;
-    if (vma != NULL)
-        return vma->start < va ? vma : vma_previous(vma);
-    vma = vma_find(mm, 0);
-    while (vma != NULL && vma_next(vma) != NULL)
-        vma = vma_next(vma);
-    return vma;
+    if (vma == NULL)
+        return mm->index.ops->last(&mm->index);
+    return vma->start < va ? vma : vma_previous(vma);
 }
 
 bool vma_any_in(struct mm *mm, va_t start, va_t end)

@@ -9,12 +9,15 @@
  * keeps. A VMA that was written privately has a family (anon_family.h). Both decide which
  * neighbours can be one VMA (vma_merge.h).
  *
+ * Behind each VMA lie the links of the kernel's index (vma_links()), which alone knows them.
+ *
  * COW depends on `private and may write`, never on the protection of the moment: a mapping may be
  * read-only at fork and writable again after it.
  */
 #ifndef FORKLAB_PAGER_VMA_H
 #define FORKLAB_PAGER_VMA_H
 
+#include "pager/vma_index.h"
 #include "pt/types.h"
 
 struct anon_family;
@@ -70,6 +73,12 @@ struct vma {
     struct vma *object_previous;
 };
 
+/* What the kernel's index keeps beside the VMA. */
+static inline void *vma_links(const struct vma *vma)
+{
+    return (void *)(uintptr_t)(vma + 1);
+}
+
 static inline bool vma_contains(const struct vma *vma, va_t va)
 {
     return vma->start <= va && va < vma->end;
@@ -114,8 +123,17 @@ int vma_reserve(struct mm *mm, uint32_t more);
 /* A new VMA in its address space; reserved. */
 struct vma *vma_insert(struct mm *mm, const struct vma_shape *shape);
 
-/* The same at the end of the index, as fork does. */
-struct vma *vma_append(struct mm *mm, const struct vma_shape *shape);
+/*
+ * Fills an empty address space with copies of another one's VMAs: what `copy` makes with
+ * vma_make(), in order. Reserved.
+ */
+void vma_duplicate_all(struct mm *mm, struct mm *from, vma_copier *copy, void *context);
+
+/* A VMA that is in no index yet, the same as another one but for address space and families. */
+struct vma *vma_make_like(struct mm *mm, const struct vma *vma);
+
+/* Gives a VMA other ends, between the same neighbours. */
+void vma_set_range(struct vma *vma, va_t start, va_t end);
 
 /* Takes the VMA out of its address space and gives it back, with its reference to the object. */
 void vma_remove(struct vma *vma);
@@ -163,6 +181,14 @@ void vma_remove_range(struct mm *mm, va_t start, va_t end);
 
 /* The first VMA that ends above `va`, and the one after a VMA; NULL when there is none. */
 struct vma *vma_find(struct mm *mm, va_t va);
+
+/* The same for onlookers, whose questions count for nothing; and the lowest VMA of all. */
+struct vma *vma_look(const struct mm *mm, va_t va);
+static inline struct vma *vma_first(const struct mm *mm)
+{
+    return vma_look(mm, 0);
+}
+
 struct vma *vma_next(const struct vma *vma);
 struct vma *vma_previous(const struct vma *vma);
 

@@ -150,7 +150,7 @@ static void take_over(struct vma *vma, const struct vma *from)
 static void set_start(struct vma *vma, va_t start)
 {
     vma->object_page = vma->object_page + (start >> PAGE_SHIFT) - (vma->start >> PAGE_SHIFT);
-    vma->start = start;
+    vma_set_range(vma, start, vma->end);
     vma->left_apart = false;
 }
 
@@ -168,7 +168,7 @@ static struct vma *grow_over(const struct neighbours *neighbours, va_t start, va
         end = next->end;
         vma_remove(next);
     }
-    previous->end = end;
+    vma_set_range(previous, previous->start, end);
     return previous;
 }
 
@@ -228,7 +228,7 @@ static struct vma *give_part(struct vma *vma, const struct neighbours *to, va_t 
     else if (start == vma->start)
         set_start(vma, end);
     else
-        vma->end = start;
+        vma_set_range(vma, vma->start, start);
     return grow_over(to, start, end);
 }
 

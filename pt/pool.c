@@ -68,7 +68,7 @@ int pool_reserve(struct pool *pool, size_t count)
     return 0;
 }
 
-void *pool_take(struct pool *pool)
+void *pool_take_uncleared(struct pool *pool)
 {
     struct pool_object *object = pool->free;
 
@@ -76,8 +76,12 @@ void *pool_take(struct pool *pool)
     pool->free = object->next;
     pool->free_count--;
     pool->used_count++;
-    memset(object, 0, pool->object_bytes);
     return object;
+}
+
+void *pool_take(struct pool *pool)
+{
+    return memset(pool_take_uncleared(pool), 0, pool->object_bytes);
 }
 
 void pool_give(struct pool *pool, void *object)

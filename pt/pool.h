@@ -46,6 +46,9 @@ int pool_reserve(struct pool *pool, size_t count);
 /* A zeroed object; there must be a reserved one. */
 void *pool_take(struct pool *pool);
 
+/* The same with whatever was left in it: for those who set all of it. */
+void *pool_take_uncleared(struct pool *pool);
+
 /* Gives an object back. NULL is not allowed. */
 void pool_give(struct pool *pool, void *object);
 

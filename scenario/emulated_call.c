@@ -167,7 +167,7 @@ static uint64_t mapped_pages(const struct range_call *call)
     va_t end = page_of(call->start);
 
     machine_lock(machine);
-    for (struct vma *vma = vma_find(call->task->mm, end); vma != NULL && vma->start <= end;
+    for (struct vma *vma = vma_look(call->task->mm, end); vma != NULL && vma->start <= end;
          vma = vma_next(vma))
         end = vma->end;
     machine_unlock(machine);

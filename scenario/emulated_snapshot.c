@@ -70,7 +70,7 @@ static int add_vmas(struct emulated *emulated, struct mm *mm, bool with_usage,
     const uint32_t *map_counts = with_usage ? emulated_map_counts(emulated) : NULL;
     int error = with_usage && map_counts == NULL ? -ENOMEM : 0;
 
-    for (struct vma *vma = vma_find(mm, 0); error == 0 && vma != NULL; vma = vma_next(vma)) {
+    for (struct vma *vma = vma_look(mm, 0); error == 0 && vma != NULL; vma = vma_next(vma)) {
         if (!emulated_is_own(emulated, vma))
             error = add_vma(vma, map_counts, snapshot);
     }
@@ -108,7 +108,7 @@ static bool span_is_used(const struct emulated *emulated, struct mm *mm, va_t va
     va_t start = geometry_span_start(geometry, va);
     va_t end = start + geometry_span_bytes(geometry);
 
-    for (struct vma *vma = vma_find(mm, start); vma != NULL && vma->start < end;
+    for (struct vma *vma = vma_look(mm, start); vma != NULL && vma->start < end;
          vma = vma_next(vma)) {
         if (!emulated_is_own(emulated, vma))
             return true;
@@ -196,7 +196,7 @@ static void see_mappings(const struct emulated *emulated, struct mm *mm, struct 
 {
     static const struct pt_visitor visitor = {.leaf = see_leaf};
 
-    for (struct vma *vma = vma_find(mm, 0); vma != NULL; vma = vma_next(vma)) {
+    for (struct vma *vma = vma_look(mm, 0); vma != NULL; vma = vma_next(vma)) {
         if (!emulated_is_own(emulated, vma))
             pt_walk_const(&mm->tree, vma->start, vma->end, &visitor, count);
     }

@@ -115,7 +115,7 @@ static void draw_task(struct painter *painter, struct mm *mm)
     static const struct pt_visitor visitor = {.leaf = draw_leaf};
 
     painter->last_span = UINT64_MAX;
-    for (struct vma *vma = vma_find(mm, 0); vma != NULL; vma = vma_next(vma)) {
+    for (struct vma *vma = vma_look(mm, 0); vma != NULL; vma = vma_next(vma)) {
         if (emulated_is_own(painter->emulated, vma))
             continue;
         draw_vma(painter, vma);

@@ -55,7 +55,7 @@ void show_maps(struct emulated *emulated, unsigned slot, FILE *out)
 {
     struct mm *mm = emulated->slots[slot].task->mm;
 
-    for (struct vma *vma = vma_find(mm, 0); vma != NULL; vma = vma_next(vma))
+    for (struct vma *vma = vma_look(mm, 0); vma != NULL; vma = vma_next(vma))
         show_line(emulated, vma, out);
 }
 
@@ -132,7 +132,7 @@ void show_smaps(struct emulated *emulated, unsigned slot, FILE *out)
         fputs("memory ran out\n", out);
         return;
     }
-    for (struct vma *vma = vma_find(mm, 0); vma != NULL; vma = vma_next(vma)) {
+    for (struct vma *vma = vma_look(mm, 0); vma != NULL; vma = vma_next(vma)) {
         show_line(emulated, vma, out);
         show_usage(vma, map_counts, out);
     }

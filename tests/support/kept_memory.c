@@ -23,7 +23,7 @@ struct memory *memory_of(const struct task *task)
     struct memory *memory = calloc(1, sizeof(*memory));
 
     assert_non_null(memory);
-    for (struct vma *vma = vma_find(task->mm, 0); vma != NULL; vma = vma_next(vma)) {
+    for (struct vma *vma = vma_look(task->mm, 0); vma != NULL; vma = vma_next(vma)) {
         assert_true(memory->vma_count < sizeof(memory->vmas) / sizeof(memory->vmas[0]));
         memory->vmas[memory->vma_count++] = (struct kept_vma){
             .start = vma->start, .end = vma->end, .flags = vma->flags & ~VMA_STICKY};

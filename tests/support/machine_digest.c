@@ -93,7 +93,7 @@ static void add_task(struct digest *digest, struct task *task)
     static const struct pt_visitor visitor = {.leaf = add_leaf};
     struct mm *mm = task->mm;
 
-    for (const struct vma *vma = vma_find(mm, 0); vma != NULL; vma = vma_next(vma)) {
+    for (const struct vma *vma = vma_look(mm, 0); vma != NULL; vma = vma_next(vma)) {
         add(digest, vma->start);
         add(digest, vma->end);
         add(digest, vma->flags);

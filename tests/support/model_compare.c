@@ -25,7 +25,7 @@ bool space_agrees_with_mappings(const struct model_space *space, struct mm *mm, 
 {
     size_t position = 0;
 
-    for (const struct vma *vma = vma_find(mm, 0); vma != NULL; vma = vma_next(vma)) {
+    for (const struct vma *vma = vma_look(mm, 0); vma != NULL; vma = vma_next(vma)) {
         for (va_t va = vma->start; va < vma->end; va += PAGE_BYTES, position++) {
             if (position < space->count && page_suits_vma(&space->pages[position], vma, va))
                 continue;
@@ -51,7 +51,7 @@ void space_note_beginnings(struct model_space *space, struct mm *mm)
     for (size_t i = 0; i < space->count; i++) {
         va_t va = space->pages[i].number << PAGE_SHIFT;
 
-        space->pages[i].begins = vma_find(mm, va)->start == va;
+        space->pages[i].begins = vma_look(mm, va)->start == va;
     }
 }
 

@@ -31,7 +31,7 @@ static void add_vma(struct ruler *ruler, char letter, const struct vma *vma)
 struct ruler ruler_of(struct mm *mm, va_t start, unsigned pages)
 {
     struct ruler ruler = {0};
-    const struct vma *vma = vma_find(mm, start);
+    const struct vma *vma = vma_look(mm, start);
     va_t end = start + pages * PAGE_BYTES;
     char letter = 'a';
 
@@ -43,7 +43,7 @@ struct ruler ruler_of(struct mm *mm, va_t start, unsigned pages)
         add(&ruler, "%c", vma != NULL && vma_contains(vma, va) ? letter : '.');
     }
     letter = 'a';
-    for (vma = vma_find(mm, start); vma != NULL && vma->start < end; vma = vma_next(vma))
+    for (vma = vma_look(mm, start); vma != NULL && vma->start < end; vma = vma_next(vma))
         add_vma(&ruler, letter++, vma);
     return ruler;
 }

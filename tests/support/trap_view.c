@@ -55,7 +55,7 @@ static uint8_t object_byte(struct machine *machine, const struct object *object,
 
 static char peek(struct trap *trap, const struct task *task, va_t va)
 {
-    const struct vma *vma = vma_find(task->mm, va);
+    const struct vma *vma = vma_look(task->mm, va);
     entry_t entry = trap_entry(task, va);
 
     if (vma == NULL || !vma_contains(vma, va))

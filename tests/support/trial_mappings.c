@@ -120,7 +120,7 @@ static struct model_object *object_of_mapping(struct trial_call *call)
 
     if (object != NULL || !(operation->flags & MAP_REQUEST_SHARED))
         return object;
-    struct vma *vma = vma_find(call->task->real->mm, call->address);
+    struct vma *vma = vma_look(call->task->real->mm, call->address);
 
     object = model_object_new(vma != NULL ? vma->object : NULL,
                               round_up(operation->bytes, PAGE_BYTES) >> PAGE_SHIFT, NULL);
