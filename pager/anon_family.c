@@ -108,7 +108,7 @@ int anon_family_reserve_range(struct mm *mm, va_t start, va_t end)
 {
     uint32_t new_families = 0;
 
-    for (struct vma *vma = vma_find(mm, start); vma != NULL && vma->start < end;
+    for (struct vma *vma = vma_look(mm, start); vma != NULL && vma->start < end;
          vma = vma_next(vma))
         new_families += vma->family == NULL && keeps_families(vma);
     return reserve(mm->machine, new_families, new_families);

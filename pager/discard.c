@@ -131,14 +131,14 @@ static bool can_be_paged_out(const struct ram *ram, entry_t entry)
 static void page_out(struct mm *mm, va_t va, struct table *table, unsigned slot)
 {
     struct ram *ram = mm->tree.ram;
-    struct object *object = vma_find(mm, va)->object;
+    struct object *object = vma_look(mm, va)->object;
     pfn_t pfn = entry_pfn(table_clear(ram, table, slot));
 
     mm_revoke(mm, va, va + PAGE_BYTES);
     frame_put(ram, pfn);
     if (object->file < 0 || (ram->frames[pfn].flags & FRAME_DIRTY))
         return;
-    object->pages[vma_object_page(vma_find(mm, va), va)] = OBJECT_PAGE_ABSENT;
+    object->pages[vma_object_page(vma_look(mm, va), va)] = OBJECT_PAGE_ABSENT;
     frame_put(ram, pfn);
 }
 

@@ -7,6 +7,7 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 
 #include "pager/anon_family.h"
 #include "pager/fault.h"
@@ -317,25 +318,53 @@ static void note_refusal(struct fault *fault, enum event bad)
         anon_family_join(fault->vma);
 }
 
-enum event fault_resolve(struct fault *fault)
-{
-    for (;;) {
-        enum event step = fault_classify(fault);
+/* The events of looking for a mapping, which stand together. */
+struct lookup_counts {
+    uint64_t counts[EVENT_INDEX_STEP - EVENT_VMA_LOOKUP + 1];
+};
 
+static struct lookup_counts lookups_so_far(const struct fault *fault)
+{
+    struct lookup_counts lookups;
+
+    memcpy(&lookups, &fault->mm->machine->events.counts[EVENT_VMA_LOOKUP], sizeof(lookups));
+    return lookups;
+}
+
+static void set_lookups(const struct fault *fault, const struct lookup_counts *lookups)
+{
+    memcpy(&fault->mm->machine->events.counts[EVENT_VMA_LOOKUP], lookups, sizeof(*lookups));
+}
+
+/* Applies steps, the first of which was classified already, until the access is permitted or bad. */
+static enum event resolve_from(struct fault *fault, enum event step)
+{
+    while (step != FAULT_PERMITTED) {
         if (step == EVENT_BAD_BUS)
             fill_around_nothing(fault);
         if (fault_is_bad(step)) {
             note_refusal(fault, step);
             return step;
         }
-        if (step == FAULT_PERMITTED)
-            break;
         step = take_step(fault, step);
         if (fault_is_bad(step))
             return step;
+        step = fault_classify(fault);
     }
     mark_accessed(fault);
     return FAULT_PERMITTED;
+}
+
+/* A fault looks for its mapping once, however many steps it takes; a refill is no fault. */
+enum event fault_resolve(struct fault *fault)
+{
+    struct lookup_counts none = lookups_so_far(fault);
+    enum event step = fault_classify(fault);
+    struct lookup_counts once = lookups_so_far(fault);
+
+    step = resolve_from(fault, step);
+    set_lookups(fault, step == FAULT_PERMITTED && fault->steps == 0 ? &none : &once);
+    return step;
 }
 
 /* Is the page this address space's alone already? */

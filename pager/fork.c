@@ -66,7 +66,7 @@ static void look_at_span(struct fork *fork, va_t va)
     va_t start = round_down(va, fork->span_bytes);
     va_t end = start + fork->span_bytes;
 
-    fork->span = (struct span){.start = start, .end = end, .first = vma_find(fork->parent, start)};
+    fork->span = (struct span){.start = start, .end = end, .first = vma_look(fork->parent, start)};
     for (const struct vma *vma = fork->span.first; vma != NULL && vma->start < end;
          vma = vma_next(vma)) {
         add_vma(fork, &fork->span, vma);

@@ -51,7 +51,7 @@ static va_t highest_gap(struct mm *mm, va_t limit, uint64_t bytes, const struct 
     const struct vma *below = vma_last_below(mm, limit);
     va_t end = limit;
 
-    *next = below != NULL ? vma_next(below) : vma_find(mm, limit);
+    *next = below != NULL ? vma_next(below) : vma_look(mm, limit);
     while (end > mm->map_base && end - mm->map_base >= bytes) {
         if (below == NULL || (below->end <= end && end - below->end >= bytes))
             return end;

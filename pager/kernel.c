@@ -24,6 +24,7 @@ const struct kernel kernels[] = {
         .name = "2.5.41",
         .linux_version = 2005041,
         .index = &vma_index_array,
+        .find_cache = &find_cache_last,
         .rmap = &rmap_chains,
         .merging = &merge_alike,
         .most_vmas = MOST_VMAS_2002,
@@ -37,6 +38,7 @@ const struct kernel kernels[] = {
         .name = "2.5.41-mm2",
         .linux_version = 2005041,
         .index = &vma_index_array,
+        .find_cache = &find_cache_last,
         .rmap = &rmap_chains,
         .merging = &merge_alike,
         .most_vmas = MOST_VMAS_2002,
@@ -51,6 +53,7 @@ const struct kernel kernels[] = {
         .name = "2.5.41-mm2-shared",
         .linux_version = 2005041,
         .index = &vma_index_array,
+        .find_cache = &find_cache_last,
         .rmap = &rmap_chains,
         .merging = &merge_alike,
         .most_vmas = MOST_VMAS_2002,
@@ -66,6 +69,7 @@ const struct kernel kernels[] = {
         .name = "modern",
         .linux_version = 6018000,
         .index = &vma_index_array,
+        .find_cache = &find_cache_none,
         .rmap = &rmap_none,
         .merging = &merge_family,
         .most_vmas = MOST_VMAS_MODERN,
@@ -82,6 +86,7 @@ const struct kernel kernels[] = {
         .name = "modern-shared",
         .linux_version = 6018000,
         .index = &vma_index_array,
+        .find_cache = &find_cache_none,
         .rmap = &rmap_none,
         .merging = &merge_family,
         .most_vmas = MOST_VMAS_MODERN,
@@ -111,6 +116,7 @@ const struct kernel *kernel_find(const char *name)
 
 bool kernels_are_compatible(const struct kernel *one, const struct kernel *other)
 {
-    return one->index == other->index && one->rmap == other->rmap &&
-           one->merging == other->merging && one->free_space == other->free_space;
+    return one->index == other->index && one->find_cache == other->find_cache &&
+           one->rmap == other->rmap && one->merging == other->merging &&
+           one->free_space == other->free_space;
 }

@@ -8,6 +8,7 @@
 #ifndef FORKLAB_PAGER_KERNEL_H
 #define FORKLAB_PAGER_KERNEL_H
 
+#include "pager/find_cache.h"
 #include "pager/rmap.h"
 #include "pager/vma_merge.h"
 
@@ -28,6 +29,7 @@ struct kernel {
     const char *name;
     uint32_t linux_version; /* that it follows: major * 1,000,000 + minor * 1,000 + patch */
     const struct vma_index_ops *index;
+    const struct find_cache *find_cache;
     const struct rmap_scheme *rmap;
     const struct merge_policy *merging;
     enum free_space free_space;

@@ -52,7 +52,9 @@ struct machine {
     struct pool anon_links;
     struct object *object_list;
     struct task *task_list;
+    struct task *current; /* who entered the kernel last; NULL: has been reaped */
     uint32_t last_task_id;
+    uint64_t last_find_sequence;
     unsigned map_ahead_pages;
     bool no_zero_page;
     uint64_t most_space_bytes;

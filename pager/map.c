@@ -240,7 +240,7 @@ static uint64_t mapped_pages_in(struct mm *mm, va_t start, va_t end)
 {
     uint64_t bytes = 0;
 
-    for (struct vma *vma = vma_find(mm, start); vma != NULL && vma->start < end;
+    for (struct vma *vma = vma_look(mm, start); vma != NULL && vma->start < end;
          vma = vma_next(vma))
         bytes += min_u64(vma->end, end) - max_u64(vma->start, start);
     return bytes >> PAGE_SHIFT;

@@ -50,6 +50,7 @@ int mm_create(struct machine *machine, struct mm **mm)
     made->index.steps = &machine->events.counts[EVENT_INDEX_STEP];
     if (made->index.ops->init != NULL)
         made->index.ops->init(&made->index);
+    find_cache_forget(made);
     lay_out(made);
     *mm = made;
     return 0;

@@ -8,6 +8,7 @@
 #ifndef FORKLAB_PAGER_MM_H
 #define FORKLAB_PAGER_MM_H
 
+#include "pager/find_cache.h"
 #include "pager/machine.h"
 #include "pager/vma.h"
 #include "pt/share.h"
@@ -18,6 +19,7 @@ struct mm {
     struct pt_tree tree;
     struct mmu_space *space; /* NULL until user mode is entered, or when the MMU took it back */
     struct vma_index index;
+    struct find_memory find;
     va_t user_end;
     va_t map_base;
     va_t map_top;

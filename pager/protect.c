@@ -101,7 +101,7 @@ static int protect_range(struct mm *mm, va_t start, va_t end, uint32_t protectio
     int error = 0;
 
     while (start < end && error == 0) {
-        struct vma *vma = vma_find(mm, start);
+        struct vma *vma = vma_look(mm, start);
         va_t to = min_u64(vma->end, end);
         bool fills = wants_pages(vma->flags, protection);
 

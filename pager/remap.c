@@ -133,7 +133,7 @@ static uint32_t mappings_in(struct mm *mm, va_t start, va_t end)
 {
     uint32_t count = 0;
 
-    for (const struct vma *vma = vma_find(mm, start); vma != NULL && vma->start < end;
+    for (const struct vma *vma = vma_look(mm, start); vma != NULL && vma->start < end;
          vma = vma_next(vma))
         count++;
     return count;
@@ -142,7 +142,7 @@ static uint32_t mappings_in(struct mm *mm, va_t start, va_t end)
 /* The next part of the range that one mapping covers, as a move of its own; false at the end. */
 static bool next_part(const struct remap *remap, va_t from, struct entry_move *part)
 {
-    const struct vma *vma = vma_find(remap->mm, from);
+    const struct vma *vma = vma_look(remap->mm, from);
     va_t end = remap->from + kept_bytes(remap);
 
     if (from >= end || vma == NULL || vma->start >= end)
@@ -219,7 +219,7 @@ static uint64_t object_page_at(const struct vma *vma, const struct entry_move *p
 /* The source is mapped as before, but locked nowhere, and if all of it went it is as new. */
 static void keep_source(struct mm *mm, const struct entry_move *part, const struct vma *moved)
 {
-    struct vma *source = vma_find(mm, part->from);
+    struct vma *source = vma_look(mm, part->from);
 
     source->flags &= ~VMA_LOCKED;
     if (source != moved && source->start == part->from && source->end == part->from + part->bytes)
@@ -230,7 +230,7 @@ static void keep_source(struct mm *mm, const struct entry_move *part, const stru
 /* What Linux looks at last, when the target is free: a source that is kept is mapped twice. */
 static int check_move(const struct remap *remap, const struct entry_move *part)
 {
-    const struct vma *vma = vma_find(remap->mm, part->from);
+    const struct vma *vma = vma_look(remap->mm, part->from);
 
     if (keeps_source(remap) && !mm_may_expand(remap->mm, vma->flags, part->bytes >> PAGE_SHIFT))
         return -ENOMEM;
@@ -242,7 +242,7 @@ static void move_mapping(const struct remap *remap, const struct entry_move *par
                          uint64_t new_bytes)
 {
     struct mm *mm = remap->mm;
-    const struct vma *vma = vma_find(mm, part->from);
+    const struct vma *vma = vma_look(mm, part->from);
     struct vma_shape shape = {.start = part->to,
                               .end = part->to + new_bytes,
                               .flags = vma->flags,
@@ -389,7 +389,7 @@ static int go(struct remap *remap)
 /* Locked memory that grew is there at once; what cannot be had is left for faults. */
 static void populate_growth(const struct remap *remap)
 {
-    const struct vma *vma = vma_find(remap->mm, remap->to);
+    const struct vma *vma = vma_look(remap->mm, remap->to);
 
     if (remap->new_bytes > remap->old_bytes && (vma->flags & VMA_LOCKED))
         (void)populate_locked(remap->mm, remap->to + remap->old_bytes,

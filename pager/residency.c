@@ -25,7 +25,7 @@ static bool is_resident(struct mm *mm, const struct vma *vma, va_t va)
 /* Pages from `va` on, within one VMA and at most so many: how many were told, or -ENOMEM. */
 static int64_t look_at_pages(struct mm *mm, va_t va, uint64_t most, uint8_t *pages)
 {
-    const struct vma *vma = vma_find(mm, va);
+    const struct vma *vma = vma_look(mm, va);
 
     if (vma == NULL || !vma_contains(vma, va))
         return -ENOMEM;

@@ -106,6 +106,7 @@ static enum run_verdict fault_locked(struct run *run, va_t va, enum access acces
     struct machine *machine = task->machine;
     struct fault fault = {.mm = task->mm, .va = va, .access = access, .task_id = task->id};
 
+    machine->current = task;
     if (task->dying)
         return RUN_KILLED;
     guard_against_repeats(run, va, access);

@@ -63,6 +63,8 @@ static void reap(struct task *task)
         machine->task_list = task->next;
     if (task->next != NULL)
         task->next->previous = task->previous;
+    if (machine->current == task)
+        machine->current = NULL;
     pool_give(&machine->tasks, task);
 }
 
@@ -116,6 +118,7 @@ void task_end_all_locked(struct machine *machine)
 static int enter_kernel(struct task *task)
 {
     machine_lock(task->machine);
+    task->machine->current = task;
     if (task->state == TASK_ZOMBIE) {
         machine_unlock(task->machine);
         return -ESRCH;

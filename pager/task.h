@@ -43,6 +43,7 @@ struct task {
     struct run *run;       /* of the thread that runs it */
     pthread_t runner;      /* that thread, while state is TASK_RUNNING */
     struct task_status status;
+    struct find_slots find_slots;
     struct task *next; /* the machine's list */
     struct task *previous;
 };

@@ -97,6 +97,7 @@ static void vma_give(struct vma *vma)
 void vma_remove(struct vma *vma)
 {
     vma->mm->index.ops->remove(&vma->mm->index, vma);
+    find_cache_forget(vma->mm);
     vma_give(vma);
 }
 
@@ -132,7 +133,7 @@ struct vma *vma_split(struct vma *vma, va_t at)
 
 void vma_remove_range(struct mm *mm, va_t start, va_t end)
 {
-    struct vma *vma = vma_find(mm, start);
+    struct vma *vma = vma_look(mm, start);
 
     if (vma != NULL && vma->start < start)
         vma = vma_split(vma, start);
@@ -148,7 +149,16 @@ void vma_remove_range(struct mm *mm, va_t start, va_t end)
 
 struct vma *vma_find(struct mm *mm, va_t va)
 {
-    return mm->index.ops->find(&mm->index, va);
+    const struct find_cache *cache = mm->machine->kernel->find_cache;
+    struct vma *found;
+
+    event_count(&mm->machine->events, EVENT_VMA_LOOKUP, 1);
+    if (cache->ask != NULL && cache->ask(mm, va, &found))
+        return found;
+    found = mm->index.ops->find(&mm->index, va);
+    if (found != NULL && cache->note != NULL)
+        cache->note(mm, va, found);
+    return found;
 }
 
 struct vma *vma_look(const struct mm *mm, va_t va)
@@ -173,7 +183,7 @@ struct vma *vma_previous(const struct vma *vma)
 
 struct vma *vma_last_below(struct mm *mm, va_t va)
 {
-    struct vma *vma = va > 0 ? vma_find(mm, va - 1) : NULL;
+    struct vma *vma = va > 0 ? vma_look(mm, va - 1) : NULL;
 
     if (va == 0)
         return NULL;
@@ -184,7 +194,7 @@ struct vma *vma_last_below(struct mm *mm, va_t va)
 
 bool vma_any_in(struct mm *mm, va_t start, va_t end)
 {
-    const struct vma *vma = vma_find(mm, start);
+    const struct vma *vma = vma_look(mm, start);
 
     return vma != NULL && vma->start < end;
 }

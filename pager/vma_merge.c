@@ -202,7 +202,7 @@ static struct vma *map_range(struct mm *mm, const struct merge_range *range,
 struct vma *vma_map(struct mm *mm, const struct vma_shape *shape, const struct vma *of)
 {
     struct merge_range range = {.shape = *shape, .of = of};
-    struct neighbours there = {.next = vma_find(mm, shape->start)};
+    struct neighbours there = {.next = vma_look(mm, shape->start)};
 
     there.previous =
         there.next != NULL ? vma_previous(there.next) : vma_last_below(mm, shape->start);
@@ -298,7 +298,7 @@ void vma_leave_apart(struct vma *vma)
 
 void vma_cut_apart(struct mm *mm, va_t at)
 {
-    struct vma *vma = vma_find(mm, at);
+    struct vma *vma = vma_look(mm, at);
 
     if (vma != NULL && vma->start < at)
         vma_leave_apart(vma_split(vma, at));
