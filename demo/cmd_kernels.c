@@ -10,11 +10,8 @@
 #include "pager/kernel.h"
 #include "version.h"
 
-static const char *const free_space_texts[] = {
-    [FREE_SPACE_UP] = "up, cached", [FREE_SPACE_DOWN] = "down"};
-
 static const char *const fork_entries_texts[] = {
-    [FORK_COPIES_ALL] = "copy all", [FORK_REFAULTS] = "refault"};
+    [FORK_COPIES_ALL] = "copy all", [FORK_REFAULTS] = "refault", [FORK_COPIES_NOTHING] = "nothing"};
 
 static const char *const sharing_texts[] = {
     [SHARING_NONE] = "none", [SHARING_OFF] = "able, off", [SHARING_LEAF] = "leaf"};
@@ -37,8 +34,11 @@ static struct version_text version_text(uint32_t version)
     unsigned minor = version / 1000 % 1000;
     unsigned patch = version % 1000;
 
-    snprintf(made.text, sizeof(made.text), patch == 0 ? "%u.%u" : "%u.%u.%u",
-             version / 1000000 % 1000, minor, patch);
+    if (version == 0)
+        snprintf(made.text, sizeof(made.text), "-");
+    else
+        snprintf(made.text, sizeof(made.text), patch == 0 ? "%u.%u" : "%u.%u.%u",
+                 version / 1000000 % 1000, minor, patch);
     return made;
 }
 
@@ -67,24 +67,44 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 /* --- text --- */
 
-enum { CELLS = 10 };
+enum { CELLS = 6 };
 
-/* `version` holds one of the texts. */
-static void cells_of(const struct kernel *kernel, struct version_text *version,
-                     const char *cells[CELLS])
+/* A table: titles and what stands below them; `version` may hold one of the texts. */
+struct table_of_kernels {
+    const char *titles[CELLS];
+    void (*cells)(const struct kernel *kernel, struct version_text *version,
+                  const char *cells[CELLS]);
+};
+
+static void mapping_cells(const struct kernel *kernel, struct version_text *version,
+                          const char *cells[CELLS])
 {
     *version = version_text(kernel->linux_version);
     cells[0] = kernel->name;
     cells[1] = version->text;
     cells[2] = kernel->index->name;
-    cells[3] = kernel->merging->name;
-    cells[4] = free_space_texts[kernel->free_space];
-    cells[5] = fork_entries_texts[kernel->fork_entries];
-    cells[6] = sharing_texts[kernel->sharing];
-    cells[7] = absent_entry_text(kernel);
-    cells[8] = kernel->rmap->name;
-    cells[9] = kernel->seed;
+    cells[3] = kernel->find_cache->name;
+    cells[4] = kernel->merging->name;
+    cells[5] = kernel->free_space->name;
 }
+
+static void table_cells(const struct kernel *kernel, struct version_text *version,
+                        const char *cells[CELLS])
+{
+    (void)version;
+    cells[0] = kernel->name;
+    cells[1] = fork_entries_texts[kernel->fork_entries];
+    cells[2] = sharing_texts[kernel->sharing];
+    cells[3] = absent_entry_text(kernel);
+    cells[4] = kernel->rmap->name;
+    cells[5] = kernel->seed;
+}
+
+static const struct table_of_kernels tables[] = {
+    {.titles = {"kernel", "Linux", "VMA index", "find_vma", "merging", "free space"},
+     .cells = mapping_cells},
+    {.titles = {"kernel", "at fork", "sharing", "absent", "rmap", "seed"}, .cells = table_cells},
+};
 
 static void widen(int widths[CELLS], const char *const cells[CELLS])
 {
@@ -101,23 +121,20 @@ static void print_row(const int widths[CELLS], const char *const cells[CELLS])
     printf("%s\n", cells[CELLS - 1]);
 }
 
-static void print_table(void)
+static void print_table(const struct table_of_kernels *table)
 {
-    static const char *const titles[CELLS] = {"kernel",     "Linux",   "VMA index", "merging",
-                                              "free space", "at fork", "sharing",   "absent",
-                                              "rmap",       "seed"};
     struct version_text version;
     const char *cells[CELLS];
     int widths[CELLS] = {0};
 
-    widen(widths, titles);
+    widen(widths, table->titles);
     for (size_t i = 0; i < kernel_count; i++) {
-        cells_of(&kernels[i], &version, cells);
+        table->cells(&kernels[i], &version, cells);
         widen(widths, cells);
     }
-    print_row(widths, titles);
+    print_row(widths, table->titles);
     for (size_t i = 0; i < kernel_count; i++) {
-        cells_of(&kernels[i], &version, cells);
+        table->cells(&kernels[i], &version, cells);
         print_row(widths, cells);
     }
 }
@@ -136,11 +153,15 @@ static void print_legend(void)
     puts(
         "\n"
         "Linux       the version whose behaviour it follows: scenarios ask for it by needs and on\n"
-        "merging     neighbours become one mapping where rights, flags and object agree (alike), "
-        "and\n"
-        "            where they share an anonymous family, too (family)\n"
-        "at fork     which entries go to the child: all, or only those that a fault cannot "
-        "rebuild\n"
+        "find_vma    what may answer before the index: nothing, the mapping found last, its\n"
+        "            neighbours too, four slots a task\n"
+        "merging     what becomes one mapping: anonymous memory alone, with the neighbour below "
+        "or\n"
+        "            both; files too, by anonymous families (anon_vma, family); UVM's entries "
+        "(amap)\n"
+        "free space  where a mapping without an address goes\n"
+        "at fork     which entries go to the child: all, only those that a fault cannot rebuild,\n"
+        "            or none\n"
         "sharing     leaf: fork shares leaf tables; able, off: it decides on it, and then "
         "copies\n"
         "absent      entry of a shared table, read: filled in place for all, or the table is split "
@@ -154,10 +175,10 @@ static void print_legend(void)
 static json_t *kernel_json(const struct kernel *kernel)
 {
     return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s}", "name", kernel->name,
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s}", "name", kernel->name,
         "linux", version_text(kernel->linux_version).text, "vma_index", kernel->index->name,
-        "merging", kernel->merging->name, "free_space", free_space_texts[kernel->free_space],
-        "at_fork", fork_entries_texts[kernel->fork_entries], "sharing",
+        "find_vma", kernel->find_cache->name, "merging", kernel->merging->name, "free_space",
+        kernel->free_space->name, "at_fork", fork_entries_texts[kernel->fork_entries], "sharing",
         sharing_texts[kernel->sharing], "absent_entry", absent_entry_text(kernel), "rmap",
         kernel->rmap->name, "least_shared_entries", (int)kernel->least_shared_entries, "seed",
         kernel->seed, "missing", kernel->missing);
@@ -211,7 +232,9 @@ int cmd_kernels(int argc, char **argv)
         return print_names();
     if (options.json)
         return print_json();
-    print_table();
+    print_table(&tables[0]);
+    putchar('\n');
+    print_table(&tables[1]);
     print_missing();
     print_legend();
     return 0;

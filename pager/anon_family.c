@@ -58,9 +58,21 @@ bool anon_family_is_forked(const struct vma *vma)
     return vma->family != NULL && vma->links->next != NULL;
 }
 
-static bool keeps_families(const struct vma *vma)
+static enum family_rule rule_of(const struct vma *vma)
 {
-    return vma->mm->machine->kernel->merging->keeps_families;
+    return vma->mm->machine->kernel->merging->families;
+}
+
+/* UVM: does somebody else refer to the amap, which the next write is not to change? */
+static bool needs_copy(const struct vma *vma)
+{
+    return vma->family != NULL && (vma->flags & VMA_NEEDS_COPY) && vma->family->links > 1;
+}
+
+/* Will the VMA's next written page found a family, or join one? */
+static bool lacks_family(const struct vma *vma)
+{
+    return rule_of(vma) != FAMILIES_NONE && (vma->family == NULL || needs_copy(vma));
 }
 
 /* Could the two be one VMA but for their rights? */
@@ -99,7 +111,7 @@ static int reserve(struct machine *machine, uint32_t families, uint32_t links)
 
 int anon_family_reserve(struct vma *vma)
 {
-    if (vma->family != NULL || !keeps_families(vma))
+    if (!lacks_family(vma))
         return 0;
     return reserve(vma->mm->machine, 1, 1);
 }
@@ -110,20 +122,21 @@ int anon_family_reserve_range(struct mm *mm, va_t start, va_t end)
 
     for (struct vma *vma = vma_look(mm, start); vma != NULL && vma->start < end;
          vma = vma_next(vma))
-        new_families += vma->family == NULL && keeps_families(vma);
+        new_families += lacks_family(vma);
     return reserve(mm->machine, new_families, new_families);
 }
 
 void anon_family_join(struct vma *vma)
 {
-    if (vma->family != NULL)
-        return;
-    if (!keeps_families(vma)) {
+    if (rule_of(vma) == FAMILIES_NONE)
         vma->flags |= VMA_ANCESTRY;
+    if (!lacks_family(vma))
         return;
-    }
-    struct anon_family *family = find_to_adopt(vma);
+    if (needs_copy(vma))
+        anon_family_leave(vma);
+    struct anon_family *family = rule_of(vma) != FAMILIES_AMAP ? find_to_adopt(vma) : NULL;
 
+    vma->flags &= ~VMA_NEEDS_COPY;
     if (family == NULL)
         family = family_make(vma, NULL);
     add_link(vma, family);
@@ -169,12 +182,17 @@ static struct anon_family *find_unused(const struct vma *vma)
     return NULL;
 }
 
-void anon_family_fork(struct vma *child, const struct vma *parent)
+void anon_family_fork(struct vma *child, struct vma *parent)
 {
     if (parent->family == NULL)
         return;
     copy_links(child, parent);
-    struct anon_family *family = find_unused(child);
+    if (rule_of(parent) == FAMILIES_AMAP) {
+        parent->flags |= VMA_NEEDS_COPY;
+        child->flags |= VMA_NEEDS_COPY;
+    }
+    struct anon_family *family =
+        rule_of(parent) == FAMILIES_FORKED ? find_unused(child) : parent->family;
 
     if (family == NULL) {
         family = family_make(child, parent->family);

@@ -26,6 +26,14 @@
 
 struct machine;
 
+/* Which families does a kernel keep? That is a matter of its merging. */
+enum family_rule {
+    FAMILIES_NONE,
+    FAMILIES_SHARED, /* fork's mappings are of the parent's families (2.6.28) */
+    FAMILIES_FORKED, /* each fork makes families of its own below the parent's (since 3.0) */
+    FAMILIES_AMAP    /* each mapping has its own, a fork's after the next write (UVM) */
+};
+
 struct anon_family {
     struct anon_family *parent; /* a root is its own */
     uint32_t links;
@@ -57,7 +65,7 @@ void anon_family_copy(struct vma *to, const struct vma *from);
 int anon_family_reserve_fork(struct mm *parent);
 
 /* The child's family, for a VMA that has just been duplicated; reserved. */
-void anon_family_fork(struct vma *child, const struct vma *parent);
+void anon_family_fork(struct vma *child, struct vma *parent);
 
 /* The VMA has nothing to do with any family any more: it ends, or its pages have moved away. */
 void anon_family_leave(struct vma *vma);

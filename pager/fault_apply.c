@@ -336,7 +336,7 @@ static void set_lookups(const struct fault *fault, const struct lookup_counts *l
     memcpy(&fault->mm->machine->events.counts[EVENT_VMA_LOOKUP], lookups, sizeof(*lookups));
 }
 
-/* Applies steps, the first of which was classified already, until the access is permitted or bad. */
+/* Applies steps, the first of which is classified, until the access is permitted or bad. */
 static enum event resolve_from(struct fault *fault, enum event step)
 {
     while (step != FAULT_PERMITTED) {

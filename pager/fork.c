@@ -117,7 +117,8 @@ static bool may_share(const struct fork *fork, const struct span *span, const st
         return false;
     bool allowed = !span->any_not_shared && !holds_pin(fork->parent->tree.ram, table) &&
                    table->used >= fork->kernel->least_shared_entries &&
-                   !(span->any_left_out && holds_left_out(fork, span, table));
+                   (fork->kernel->fork_entries == FORK_COPIES_NOTHING || !span->any_left_out ||
+                    !holds_left_out(fork, span, table));
 
     return allowed && fork->kernel->sharing == SHARING_LEAF;
 }

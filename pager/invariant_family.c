@@ -75,7 +75,7 @@ static bool count_all(struct machine *machine, struct census *census, char *why,
         if (task->mm == NULL || is_counted(machine, task))
             continue;
         for (struct vma *vma = vma_first(task->mm); vma != NULL; vma = vma_next(vma)) {
-            if (!count_vma(census, vma, machine->kernel->merging->keeps_families))
+            if (!count_vma(census, vma, machine->kernel->merging->families != FAMILIES_NONE))
                 return invariant_broken(why, why_bytes, "task %u: the family of VMA 0x%llx",
                                         (unsigned)task->id, (unsigned long long)vma->start);
         }

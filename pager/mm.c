@@ -21,10 +21,10 @@ static void lay_out(struct mm *mm)
     mm->stack_gap_bytes = round_up(min_u64(STACK_GAP_BYTES, user_end / 64), PAGE_BYTES);
     mm->map_base = round_down(min_u64(MAP_BASE, user_end / 4), PAGE_BYTES);
     mm->map_top = user_end - mm->stack_limit_bytes - mm->stack_gap_bytes;
-    mm->free_hint = mm->map_base;
     mm->stack_pointer = user_end;
     /* Linux aligns on 64-bit machines alone. */
-    if (geometry_span_bytes(mm->tree.geometry) == HUGE_PAGE_BYTES)
+    if (mm->machine->kernel->aligns_huge &&
+        geometry_span_bytes(mm->tree.geometry) == HUGE_PAGE_BYTES)
         mm->huge_bytes = HUGE_PAGE_BYTES;
     mm->most_vmas = mm->machine->kernel->most_vmas;
     mm->most_pages = UINT64_MAX;
@@ -52,6 +52,8 @@ int mm_create(struct machine *machine, struct mm **mm)
         made->index.ops->init(&made->index);
     find_cache_forget(made);
     lay_out(made);
+    if (machine->kernel->free_space->begin != NULL)
+        machine->kernel->free_space->begin(made);
     *mm = made;
     return 0;
 }
@@ -79,7 +81,6 @@ void mm_copy_limits(struct mm *mm, const struct mm *from)
 
 void mm_copy_layout(struct mm *mm, const struct mm *from)
 {
-    mm->free_hint = from->free_hint;
     mm->heap_start = from->heap_start;
     mm->heap_end = from->heap_end;
     mm->stack_pointer = from->stack_pointer;

@@ -9,6 +9,7 @@
 #define FORKLAB_PAGER_MM_H
 
 #include "pager/find_cache.h"
+#include "pager/free_space.h"
 #include "pager/machine.h"
 #include "pager/vma.h"
 #include "pt/share.h"
@@ -23,7 +24,7 @@ struct mm {
     va_t user_end;
     va_t map_base;
     va_t map_top;
-    va_t free_hint; /* where the last search for free space ended */
+    struct free_memory free;
     va_t heap_start;
     va_t heap_end; /* the break, as given */
     va_t stack_pointer;
@@ -70,15 +71,6 @@ static inline bool flags_are_data(uint32_t flags)
 
 /* Pages mapped, in all or those that count as data. */
 uint64_t mm_mapped_pages(struct mm *mm, bool data_only);
-
-/* Where a mapping of that many bytes goes if nobody says where: 0 when there is no free range. */
-struct free_request {
-    uint64_t bytes;
-    va_t hint;         /* 0: none. Taken if it is free */
-    bool is_anonymous; /* private and anonymous */
-};
-
-va_t mm_find_free(struct mm *mm, const struct free_request *request);
 
 /* Resident pages by kind of frame, the zero frame's in [FRAME_ZERO]; and table frames of its own:
  * upper tables and leaf tables that nobody shares. */

@@ -341,18 +341,14 @@ static int grow(struct remap *remap)
     struct vma *vma = source_vma(remap);
 
     if (grows_in_place(remap, vma)) {
-        struct vma_shape shape = {.start = vma->end,
-                                  .end = remap->from + remap->new_bytes,
-                                  .flags = vma->flags,
-                                  .object = vma->object,
-                                  .object_page = vma_object_page(vma, vma->end)};
+        va_t end = remap->from + remap->new_bytes;
         int error = vma_reserve(remap->mm, 1);
 
         if (error == 0)
-            error = map_own_end_tables(remap->mm, shape.start, shape.end);
+            error = map_own_end_tables(remap->mm, vma->end, end);
         if (error != 0)
             return error;
-        vma_map(remap->mm, &shape, vma);
+        vma_grow(vma, end);
         return 0;
     }
     if (!(remap->flags & ABI_MREMAP_MAYMOVE))

@@ -133,7 +133,9 @@ struct vma *vma_split(struct vma *vma, va_t at)
 
 void vma_remove_range(struct mm *mm, va_t start, va_t end)
 {
+    const struct free_space *free_space = mm->machine->kernel->free_space;
     struct vma *vma = vma_look(mm, start);
+    bool any = vma != NULL && vma->start < end;
 
     if (vma != NULL && vma->start < start)
         vma = vma_split(vma, start);
@@ -145,6 +147,8 @@ void vma_remove_range(struct mm *mm, va_t start, va_t end)
         vma_remove(vma);
         vma = next;
     }
+    if (any && free_space->unmapped != NULL)
+        free_space->unmapped(mm, start, end);
 }
 
 struct vma *vma_find(struct mm *mm, va_t va)

@@ -46,6 +46,7 @@ struct object;
 #define VMA_DONT_DUMP (1u << 14)
 #define VMA_NO_HUGE_PAGE (1u << 15) /* MAP_STACK */
 
+#define VMA_NEEDS_COPY (1u << 17)  /* UVM: the amap is another's too; its own at the next write */
 #define VMA_MAYBE_GUARD (1u << 16) /* guard pages were installed: fork hands its entries on */
 
 /* Flags that keep no neighbours apart: of two that become one, the one has those of both. */
@@ -153,7 +154,12 @@ bool vma_continues(const struct vma *lower, const struct vma *upper);
  */
 struct vma *vma_map(struct mm *mm, const struct vma_shape *shape, const struct vma *of);
 
-/* The same for memory that may only be one with what lies below it (NULL: nothing), as a heap. */
+/* Maps the range from the VMA's end up to `end`, in which nothing is mapped, as more of the VMA;
+ * returns the VMA that then covers it. */
+struct vma *vma_grow(struct vma *vma, va_t end);
+
+/* The same as vma_map() for memory that may only be one with what lies below it (NULL: nothing), as
+ * a heap. */
 struct vma *vma_map_behind(struct mm *mm, const struct vma_shape *shape, struct vma *previous);
 
 /*

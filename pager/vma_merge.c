@@ -11,21 +11,21 @@
 #include "pager/anon_family.h"
 #include "pager/mm.h"
 
-/* --- the policies --- */
+/* --- for policies --- */
 
-/* Flags by which nobody is told apart. */
-#define IGNORED_BY_FAMILY VMA_STICKY
-#define IGNORED_BY_ALIKE (VMA_STICKY | VMA_ACCOUNT)
-
-static bool same_flags(const struct merge_range *range, const struct vma *neighbour,
-                       uint32_t ignored)
+enum event merge_judge_flags(const struct merge_range *range, const struct vma *neighbour,
+                             uint32_t ignored)
 {
-    return ((range->shape.flags ^ neighbour->flags) & ~ignored) == 0 &&
-           range->shape.object == neighbour->object;
+    uint32_t other = (range->shape.flags ^ neighbour->flags) & ~ignored;
+
+    if (other & VMA_PROTECTION)
+        return EVENT_MERGE_REFUSED_PROTECTION;
+    if (other != 0)
+        return EVENT_MERGE_REFUSED_FLAGS;
+    return range->shape.object == neighbour->object ? MERGE_PERMITTED : EVENT_MERGE_REFUSED_OBJECT;
 }
 
-/* Do the pages that back the two follow each other as their addresses do? */
-static bool pages_follow(const struct merge_range *range, const struct vma *neighbour)
+bool merge_pages_follow(const struct merge_range *range, const struct vma *neighbour)
 {
     const struct vma_shape *shape = &range->shape;
 
@@ -35,55 +35,10 @@ static bool pages_follow(const struct merge_range *range, const struct vma *neig
            neighbour->object_page;
 }
 
-static bool alike_joins(const struct merge_range *range, const struct vma *neighbour)
+const struct anon_family *merge_family_of(const struct merge_range *range)
 {
-    return same_flags(range, neighbour, IGNORED_BY_ALIKE) &&
-           (neighbour->object == NULL || pages_follow(range, neighbour));
+    return range->of != NULL ? range->of->family : NULL;
 }
-
-static bool alike_joins_both(const struct vma *previous, const struct vma *next)
-{
-    (void)previous;
-    (void)next;
-    return true;
-}
-
-/* One of them may have no family yet; then the other's must not come from a fork. */
-static bool families_agree(const struct vma *of, const struct vma *neighbour)
-{
-    const struct anon_family *family = of != NULL ? of->family : NULL;
-
-    if (family == NULL)
-        return !anon_family_is_forked(neighbour);
-    if (neighbour->family == NULL)
-        return !anon_family_is_forked(of);
-    return family == neighbour->family;
-}
-
-static bool family_joins(const struct merge_range *range, const struct vma *neighbour)
-{
-    return same_flags(range, neighbour, IGNORED_BY_FAMILY) && pages_follow(range, neighbour) &&
-           families_agree(range->of, neighbour);
-}
-
-static bool family_joins_both(const struct vma *previous, const struct vma *next)
-{
-    return previous->family == NULL || next->family == NULL || previous->family == next->family;
-}
-
-const struct merge_policy merge_alike = {
-    .name = "alike",
-    .joins = alike_joins,
-    .joins_both = alike_joins_both,
-};
-
-const struct merge_policy merge_family = {
-    .name = "family",
-    .keeps_families = true,
-    .parts_heap = true,
-    .joins = family_joins,
-    .joins_both = family_joins_both,
-};
 
 /* --- which neighbours --- */
 
@@ -103,19 +58,48 @@ struct neighbours {
     struct vma *next;
 };
 
+static void count(const struct mm *mm, enum event event)
+{
+    event_count(&mm->machine->events, event, 1);
+}
+
+/* Does the policy let the range and the neighbour be one? A refusal is counted by its reason. */
+static bool joins(const struct mm *mm, const struct merge_range *range, const struct vma *neighbour,
+                  unsigned side)
+{
+    const struct merge_policy *policy = policy_of(mm);
+    enum event reason = policy->judge(range, neighbour);
+
+    if (reason == MERGE_PERMITTED && (policy->sides & side) == 0)
+        reason = EVENT_MERGE_REFUSED_SIDE;
+    if (reason != MERGE_PERMITTED)
+        count(mm, reason);
+    return reason == MERGE_PERMITTED;
+}
+
+/* Can all three be one? */
+static bool joins_both(const struct mm *mm, const struct neighbours *there)
+{
+    const struct merge_policy *policy = policy_of(mm);
+    enum event reason = policy->judge_both(there->previous, there->next);
+
+    if (reason == MERGE_PERMITTED && (policy->sides & MERGE_WITH_BOTH) == 0)
+        reason = EVENT_MERGE_REFUSED_SIDE;
+    if (reason != MERGE_PERMITTED)
+        count(mm, reason);
+    return reason == MERGE_PERMITTED;
+}
+
 static struct neighbours judge(const struct mm *mm, const struct merge_range *range,
                                struct neighbours there)
 {
-    const struct merge_policy *policy = policy_of(mm);
-
-    if (there.previous != NULL &&
-        (there.previous->end != range->shape.start || !policy->joins(range, there.previous)))
+    if (there.previous != NULL && (there.previous->end != range->shape.start ||
+                                   !joins(mm, range, there.previous, MERGE_WITH_PREVIOUS)))
         there.previous = NULL;
     if (there.next != NULL &&
-        (there.next->start != range->shape.end || !policy->joins(range, there.next)))
+        (there.next->start != range->shape.end || !joins(mm, range, there.next, MERGE_WITH_NEXT)))
         there.next = NULL;
-    if (there.previous != NULL && there.next != NULL &&
-        !policy->joins_both(there.previous, there.next))
+    if (there.previous != NULL && there.next != NULL && !joins_both(mm, &there))
         there.next = NULL;
     return there;
 }
@@ -132,9 +116,11 @@ static struct merge_range part_of(const struct vma *vma, va_t start, va_t end, u
 
 bool vma_continues(const struct vma *lower, const struct vma *upper)
 {
+    if (lower->end != upper->start)
+        return false;
     struct merge_range range = part_of(lower, lower->start, lower->end, lower->flags);
 
-    return lower->end == upper->start && policy_of(lower->mm)->joins(&range, upper);
+    return policy_of(lower->mm)->judge(&range, upper) == MERGE_PERMITTED;
 }
 
 /* --- growing --- */
@@ -161,9 +147,11 @@ static struct vma *grow_over(const struct neighbours *neighbours, va_t start, va
     struct vma *next = neighbours->next;
 
     if (previous == NULL) {
+        count(next->mm, EVENT_MERGED_NEXT);
         set_start(next, start);
         return next;
     }
+    count(previous->mm, next != NULL ? EVENT_MERGED_BOTH : EVENT_MERGED_PREVIOUS);
     if (next != NULL) {
         end = next->end;
         vma_remove(next);
@@ -183,19 +171,33 @@ static void join_families(const struct neighbours *neighbours, const struct vma 
         take_over(target, of);
 }
 
+/* Neighbours that the policy would let join but for its sides or the occasion stay apart. */
+static void leave_what_was_refused(struct vma *vma)
+{
+    const struct merge_policy *policy = policy_of(vma->mm);
+
+    if (!policy->on_change || policy->sides != MERGE_WITH_ALL)
+        vma_leave_apart(vma);
+}
+
+/* What is mapped or moved joins the neighbours that the policy lets it join, or stands alone. */
 static struct vma *map_range(struct mm *mm, const struct merge_range *range,
                              struct neighbours there)
 {
+    if (range->of != NULL && !policy_of(mm)->on_change)
+        there = (struct neighbours){0};
     struct neighbours found = judge(mm, range, there);
+    struct vma *vma;
 
     if (found.previous != NULL || found.next != NULL) {
         join_families(&found, range->of);
-        return grow_over(&found, range->shape.start, range->shape.end);
+        vma = grow_over(&found, range->shape.start, range->shape.end);
+    } else {
+        vma = vma_insert(mm, &range->shape);
+        if (range->of != NULL)
+            anon_family_copy(vma, range->of);
     }
-    struct vma *vma = vma_insert(mm, &range->shape);
-
-    if (range->of != NULL)
-        anon_family_copy(vma, range->of);
+    leave_what_was_refused(vma);
     return vma;
 }
 
@@ -215,6 +217,24 @@ struct vma *vma_map_behind(struct mm *mm, const struct vma_shape *shape, struct 
     struct neighbours there = {.previous = previous};
 
     return map_range(mm, &range, there);
+}
+
+struct vma *vma_grow(struct vma *vma, va_t end)
+{
+    struct mm *mm = vma->mm;
+    struct merge_range range = part_of(vma, vma->end, end, vma->flags);
+    struct neighbours there = {0};
+
+    if (policy_of(mm)->on_change)
+        there.next = vma_next(vma);
+    there = judge(mm, &range, there);
+    there.previous = vma;
+    if (there.next != NULL && !joins_both(mm, &there))
+        there.next = NULL;
+    join_families(&there, NULL);
+    vma = grow_over(&there, range.shape.start, end);
+    leave_what_was_refused(vma);
+    return vma;
 }
 
 /* --- changing --- */
@@ -260,9 +280,9 @@ int vma_modify(struct vma **vma, va_t start, va_t end, uint32_t flags)
     struct neighbours there = {0};
 
     assert(middle->start <= start && start < end && end <= middle->end);
-    if (start == middle->start)
+    if (start == middle->start && policy_of(middle->mm)->on_change)
         there.previous = vma_previous(middle);
-    if (end == middle->end)
+    if (end == middle->end && policy_of(middle->mm)->on_change)
         there.next = vma_next(middle);
     there = judge(middle->mm, &range, there);
     if (there.previous != NULL || there.next != NULL) {
@@ -271,9 +291,11 @@ int vma_modify(struct vma **vma, va_t start, va_t end, uint32_t flags)
     }
     int error = cut_out(vma, start, end);
 
-    if (error == 0)
-        (*vma)->flags = flags;
-    return error;
+    if (error != 0)
+        return error;
+    (*vma)->flags = flags;
+    leave_what_was_refused(*vma);
+    return 0;
 }
 
 struct vma *vma_merge(struct vma *vma)

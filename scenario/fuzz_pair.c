@@ -75,6 +75,15 @@ static uint64_t space_of(struct backend *backend)
 
 /* --- with whom --- */
 
+static enum model_placement placement_of(const struct kernel *kernel)
+{
+    if (kernel->free_space == &free_space_first_fit)
+        return MODEL_FIRST_FIT;
+    if (kernel->free_space == &free_space_cached_up)
+        return MODEL_CACHED_UP;
+    return kernel->free_space == &free_space_cached_down ? MODEL_CACHED_DOWN : MODEL_GAPS;
+}
+
 static struct model_layout layout_of(struct backend *backend)
 {
     const struct machine *machine = emulated_machine(backend);
@@ -88,7 +97,8 @@ static struct model_layout layout_of(struct backend *backend)
                                  .heap_start = heap_start,
                                  .stack_limit_bytes = mm->stack_limit_bytes,
                                  .stack_gap_bytes = mm->stack_gap_bytes,
-                                 .places_upwards = machine->kernel->free_space == FREE_SPACE_UP,
+                                 .placement = placement_of(machine->kernel),
+                                 .keeps_gaps = machine->kernel->free_space->keeps_gaps,
                                  .huge_bytes = mm->huge_bytes};
 }
 

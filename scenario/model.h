@@ -12,6 +12,9 @@
 #include "scenario/backend.h"
 
 /* Where things go in an address space: what the backend compared with has. */
+/* Where a mapping without an address goes (model_place.c). */
+enum model_placement { MODEL_FIRST_FIT, MODEL_CACHED_UP, MODEL_CACHED_DOWN, MODEL_GAPS };
+
 struct model_layout {
     va_t user_end;     /* of this address space */
     va_t geometry_end; /* of the widest that there can be */
@@ -19,9 +22,10 @@ struct model_layout {
     va_t map_top;
     va_t heap_start;
     uint64_t stack_limit_bytes;
-    uint64_t stack_gap_bytes; /* kept free below what grows downwards */
-    bool places_upwards;      /* without an address: from map_base up, not from map_top down */
-    uint64_t huge_bytes;      /* anonymous memory in multiples of it is aligned to it; 0: not */
+    uint64_t stack_gap_bytes;       /* kept free below what grows downwards */
+    enum model_placement placement; /* of a mapping without an address */
+    bool keeps_gaps;                /* below what grows down, for hints */
+    uint64_t huge_bytes; /* anonymous memory in multiples of it is aligned to it; 0: not */
 };
 
 /* -ENOMEM. */

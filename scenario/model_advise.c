@@ -221,8 +221,10 @@ static int madvise(struct model_call *call, va_t start, uint64_t bytes)
 void model_madvise(struct model_call *call)
 {
     uint64_t bytes = call->operation->bytes;
+    uint64_t rounded = round_up(bytes, PAGE_BYTES);
+    bool wraps = rounded < bytes || rounded > UINT64_MAX - call->address;
 
-    if (bytes < call->model->layout.user_end && model_is_blind(call, call->address, bytes)) {
+    if (!wraps && model_is_blind(call, call->address, bytes)) {
         answer_unable(call, "the model does not know what is mapped there");
         return;
     }

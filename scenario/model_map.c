@@ -183,6 +183,10 @@ void model_mmap(struct model_call *call)
     }
     int error = check_mmap(call, bytes, &start);
 
+    if (start == MODEL_PLACE_UNKNOWN) {
+        answer_unable(call, "where it goes the model does not know");
+        return;
+    }
     if (error != 0) {
         answer_error(call, error);
         return;

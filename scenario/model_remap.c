@@ -110,9 +110,9 @@ static int move_one(const struct remap *remap)
     if (moved.object != NULL)
         moved.object->references++;
     if (error == 0)
-        error = leave_old_place(remap);
-    if (error == 0)
         error = space_map(space, &moved);
+    if (error == 0)
+        error = leave_old_place(remap);
     object_release(moved.object);
     return error;
 }
@@ -187,13 +187,17 @@ static void move_anywhere(struct remap *remap)
                               .bytes = remap->new_bytes,
                               .anonymous = range->object == NULL};
 
-    va_t free_hint = remap->space->free_hint;
+    struct model_space before = *remap->space;
 
     remap->target = space_place(remap->space, &wish);
     if (remap->target == 0) {
         answer_error(remap->call, ENOMEM);
+    } else if (remap->target == MODEL_PLACE_UNKNOWN) {
+        answer_unable(remap->call, "where it goes the model does not know");
     } else if (may_join_old_place(remap, range)) {
-        remap->space->free_hint = free_hint; /* nothing is changed */
+        remap->space->cache = before.cache; /* nothing is changed */
+        remap->space->hole_bytes = before.hole_bytes;
+        remap->space->hole_is_known = before.hole_is_known;
         answer_unable(remap->call, "how much is unlocked the model does not know");
     } else if (answer_host_error(remap->call, move_one(remap))) {
         finish(remap, remap->target);

@@ -17,7 +17,7 @@ struct model_space *space_new(const struct model_layout *layout)
     space->references = 1;
     space->layout = layout;
     space->heap_end = layout->heap_start;
-    space->free_hint = layout->map_base;
+    space_begin_placement(space);
     return space;
 }
 
@@ -87,7 +87,6 @@ struct model_space *space_fork(const struct model_space *from)
 
     child->has_program = from->has_program;
     child->heap_end = from->heap_end;
-    child->free_hint = from->free_hint;
     for (size_t i = 0; error == 0 && i < from->count; i++)
         error = fork_range(child, from, &from->ranges[i]);
     if (error == 0)
@@ -201,6 +200,8 @@ int space_unmap(struct model_space *space, va_t start, va_t end)
         memmove(&space->ranges[first], &space->ranges[after],
                 (space->count - after) * sizeof(*space->ranges));
     space->count -= after - first;
+    if (after > first)
+        space_note_unmapped(space, end);
     pages_remove(&space->own, start >> PAGE_SHIFT, end >> PAGE_SHIFT, false);
     return 0;
 }

@@ -44,9 +44,11 @@ struct model_space {
     size_t capacity;
     struct model_range *ranges; /* ordered, disjoint */
     struct model_pages own;
-    bool has_program; /* exec mapped one, and where its heap is the model does not know */
-    va_t heap_end;    /* the break, as given */
-    va_t free_hint;   /* of kernels that place upwards: where the last search ended */
+    bool has_program;    /* exec mapped one, and where its heap is the model does not know */
+    va_t heap_end;       /* the break, as given */
+    va_t cache;          /* of kernels that remember it: where the last search for space ended */
+    uint64_t hole_bytes; /* downwards: the largest hole that it passed by */
+    bool hole_is_known;  /* or is it a matter of which ranges are one VMA? */
 };
 
 /* An empty space, and a copy as fork makes it; NULL when memory ends. */
@@ -77,6 +79,10 @@ struct model_range range_clipped(const struct model_range *range, va_t start, va
 /* Could a kernel have one VMA for both? */
 bool ranges_may_be_one(const struct model_range *lower, const struct model_range *upper);
 
+/* A space begins; something in it up to `end` was unmapped (model_place.c). */
+void space_begin_placement(struct model_space *space);
+void space_note_unmapped(struct model_space *space, va_t end);
+
 /* Where a mapping of that many bytes goes (model_place.c): 0 when it fits nowhere. A hint is an
  * address, rounded down to a page; 0: none. Only private anonymous memory is aligned to huge
  * pages. */
@@ -85,6 +91,7 @@ struct model_wish {
     uint64_t bytes;
     bool anonymous;
 };
+#define MODEL_PLACE_UNKNOWN UINT64_MAX /* that depends on which ranges are one VMA */
 va_t space_place(struct model_space *space, const struct model_wish *wish);
 
 /* The address below which nothing may be mapped because of the range. */

@@ -10,7 +10,7 @@ accepts kernels --json
 holds 'the head' '(.schema == "forklab-kernels-1") and (.version | test("^[0-9]+[.]"))
   and (.commit | length > 0) and (.machine | type == "object")'
 holds 'every row is complete' '[.kernels[] | keys] | unique == [["absent_entry", "at_fork",
-  "free_space", "least_shared_entries", "linux", "merging", "missing", "name", "rmap", "seed",
+  "find_vma", "free_space", "least_shared_entries", "linux", "merging", "missing", "name", "rmap", "seed",
   "sharing", "vma_index"]]'
 holds 'the kernels of the fork experiment' '[.kernels[].name] | contains(["2.5.41", "2.5.41-mm2",
   "2.5.41-mm2-shared", "modern", "modern-shared"])'
@@ -23,14 +23,15 @@ holds 'their policies' '[.kernels[] | select(.name == ("2.5.41", "2.5.41-mm2", "
   ["modern", "refault", "none", "-", "-"],
   ["modern-shared", "refault", "leaf", "split", "-"]]'
 holds 'what they follow, and how they merge' '[.kernels[] | select(.name == ("2.5.41", "modern")) |
-  [.linux, .merging]] == [["2.5.41", "alike"], ["6.18", "family"]]'
+  [.linux, .merging]] == [["2.5.41", "anonymous"], ["6.18", "family"]]'
 jq -r '.kernels[].name' "$scratch/out" >"$scratch/names"
 
 accepts kernels
 while IFS= read -r name; do
   grep -qE "^${name//./\\.} " "$scratch/out" || fail "the table lacks $name"
 done <"$scratch/names"
-grep -q '^kernel .* merging .* seed$' "$scratch/out" || fail 'the table has other columns'
+grep -q '^kernel .* merging .* free space$' "$scratch/out" &&
+  grep -q '^kernel .* sharing .* seed$' "$scratch/out" || fail 'the table has other columns'
 ! grep -nE '.{101}' "$scratch/out" || fail 'a line is wider than 100 columns'
 
 accepts kernels --names

@@ -25,8 +25,10 @@ struct memory *memory_of(const struct task *task)
     assert_non_null(memory);
     for (struct vma *vma = vma_look(task->mm, 0); vma != NULL; vma = vma_next(vma)) {
         assert_true(memory->vma_count < sizeof(memory->vmas) / sizeof(memory->vmas[0]));
-        memory->vmas[memory->vma_count++] = (struct kept_vma){
-            .start = vma->start, .end = vma->end, .flags = vma->flags & ~VMA_STICKY};
+        memory->vmas[memory->vma_count++] =
+            (struct kept_vma){.start = vma->start,
+                              .end = vma->end,
+                              .flags = vma->flags & ~(VMA_STICKY | VMA_NEEDS_COPY)};
         for (va_t va = vma->start; va < vma->end; va += PAGE_BYTES)
             keep_page(memory, task->mm, va);
     }

@@ -67,7 +67,7 @@ void space_begin(struct model_space *space, const struct mm *mm)
                                   .stack_pointer = mm->stack_pointer,
                                   .stack_limit_bytes = mm->stack_limit_bytes,
                                   .stack_gap_bytes = mm->stack_gap_bytes,
-                                  .keeps_gaps = mm->machine->kernel->free_space == FREE_SPACE_DOWN};
+                                  .keeps_gaps = mm->machine->kernel->free_space->keeps_gaps};
 }
 
 void space_copy(struct model_space *space, const struct model_space *from)

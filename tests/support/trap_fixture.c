@@ -41,7 +41,8 @@ void trap_open(struct trap *trap, const struct kernel *kernel, const struct geom
     *trap = (struct trap){
         .kernel = *kernel, .geometry = geometry, .mmu = mmu, .span = geometry_span_bytes(geometry)};
     trap->shares = trap->kernel.sharing == SHARING_LEAF && trap->kernel.least_shared_entries <= 1;
-    trap->refaults = trap->kernel.fork_entries == FORK_REFAULTS;
+    trap->refaults = trap->kernel.fork_entries != FORK_COPIES_ALL;
+    trap->merges_changes = trap->kernel.merging->on_change;
     trap->fills = trap->shares && trap->kernel.absent_entry == ABSENT_FILLED;
     trap->base = TRAP_FIRST_SPAN * trap->span;
     struct machine_options options = {.kernel = &trap->kernel,

@@ -35,11 +35,12 @@ struct trap {
     struct kernel kernel;
     const struct geometry *geometry;
     enum mmu_kind mmu;
-    bool shares;   /* fork shares leaf tables, however few entries they hold */
-    bool refaults; /* fork leaves to faults what they can rebuild */
-    bool fills;    /* a read of an absent entry of a shared table is served in place */
-    va_t span;     /* bytes of a leaf table */
-    va_t base;     /* where the trap lies; three pages from here on are one span's in_span places */
+    bool shares;         /* fork shares leaf tables, however few entries they hold */
+    bool refaults;       /* fork leaves to faults what they can rebuild */
+    bool merges_changes; /* mappings that change join neighbours that they are like then */
+    bool fills;          /* a read of an absent entry of a shared table is served in place */
+    va_t span;           /* bytes of a leaf table */
+    va_t base; /* where the trap lies; three pages from here on are one span's in_span places */
     struct task *tasks[TRAP_MOST_TASKS];
     char names[TRAP_MOST_TASKS];
     unsigned task_count;

@@ -190,10 +190,13 @@ static void play(struct trap *trap, const struct remap_case *remap)
     for (unsigned i = 0; i < CASE_CALLS && remap->calls[i].new_pages != 0; i++)
         call(&stage, &remap->calls[i]);
     draw_all(&stage);
-    bool alike = trap->kernel.merging == &merge_alike && remap->picture_alike != NULL;
+    bool alike = trap->kernel.merging == &merge_anonymous && remap->picture_alike != NULL;
     const char *expected = alike ? remap->picture_alike : remap->picture;
 
-    if (strcmp(stage.picture, expected) != 0)
+    /* Others merge by other rules, which test_merge has: here they only keep the invariants. */
+    bool is_known = alike || trap->kernel.merging == &merge_family;
+
+    if (is_known && strcmp(stage.picture, expected) != 0)
         fail_msg("%s: %s:\n  %s\nand not\n  %s", trap->where, remap->name, stage.picture, expected);
     trap_check(trap);
 }

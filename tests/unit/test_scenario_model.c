@@ -19,6 +19,8 @@ static const struct model_layout layout = {.user_end = ((va_t)32 << 30) - PAGE_B
                                            .map_base = (va_t)512 << 20,
                                            .map_top =
                                                ((va_t)32 << 30) - PAGE_BYTES - ((va_t)9 << 20),
+                                           .placement = MODEL_GAPS,
+                                           .keeps_gaps = true,
                                            .heap_start = (va_t)16 << 20,
                                            .stack_limit_bytes = (va_t)8 << 20,
                                            .stack_gap_bytes = (va_t)1 << 20,

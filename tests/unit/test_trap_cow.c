@@ -27,7 +27,9 @@ TRAP(p02_zero_frame_beside_normal_pages, IN_SPAN)
 
     trap_write(trap, child, trap_page(trap, 0), 'x');
     /* A table with shared pages is copied where fork leaves those to faults. */
-    trap_steps(trap, trap->shares && !trap->refaults ? "table-split cow-copy" : "cow-copy");
+    trap_steps(trap, trap->shares && trap->kernel.fork_entries != FORK_REFAULTS
+                         ? "table-split cow-copy"
+                         : "cow-copy");
     trap_expect(trap, trap->base, 3, "P:a.s C:x.s");
     trap_write(trap, child, trap_page(trap, 2), 't');
     trap_write(trap, parent, trap_page(trap, 1), 'z');
