@@ -94,6 +94,9 @@ static bool mm_is_ordered(struct mm *mm, uint32_t task_id, char *why, size_t why
         previous = vma;
         count++;
     }
+    if (mm->index.ops->is_sound != NULL && !mm->index.ops->is_sound(&mm->index))
+        return invariant_broken(why, why_bytes, "task %u: the VMA index is not sound",
+                                (unsigned)task_id);
     if (count != mm->index.count)
         return invariant_broken(why, why_bytes, "task %u: %u VMAs, the index says %u",
                                 (unsigned)task_id, (unsigned)count, (unsigned)mm->index.count);

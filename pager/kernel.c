@@ -2,10 +2,21 @@
 /*
  * The table of kernels.
  *
- * Sources of the rows: 2.5.41 and -mm2 by the post of 10 October 2002 ("Fork timing numbers for
- * shared page tables") and the shared page table patches of 2.5.42-mm; `modern` by Linux 6.12's
- * mm/memory.c (vma_needs_copy, do_fault_around), mm/mprotect.c (can_change_pte_writable) and
- * mm/mmap.c, and by what was seen on 6.18 (merging, free space, how many faults).
+ * Sources of the rows:
+ *
+ *   2.4.9, 2.4.9-mmap-rb-4      "first benchmark results of mmap-rb-4" (August 2001); mm/mmap.c and
+ *                               mm/mmap_avl.c of 2.4
+ *   2.5.41 and -mm2             "Fork timing numbers for shared page tables" (October 2002); the
+ *                               shared page table patches of 2.5.42-mm
+ *   netbsd-1-6, -current        "mmap(2) performance netbsd-1-6 vs. -current" (October 2003);
+ *                               NetBSD's sys/uvm/uvm_map.c
+ *   2.6.28, 2.6.28-find_vma     "[PATCH 2.6.28 1/2] memory: improve find_vma" (January 2009);
+ *                               mm/mmap.c of 2.6.28
+ *   4.x                         mm/mmap.c and mm/vmacache.c of 4.20
+ *   modern, modern-shared       mm/memory.c (vma_needs_copy, do_fault_around), mm/mprotect.c
+ *                               (can_change_pte_writable) and mm/mmap.c of 6.12, and what was seen
+ *                               on 6.18 (merging, free space, how many faults)
+ *
  * In what user code can see, `modern` and `modern-shared` follow Linux 6.18.
  */
 #include "pager/kernel.h"
@@ -15,18 +26,13 @@
 /* MAX_MAP_COUNT of 2.5; today's default of vm.max_map_count. */
 enum { MOST_VMAS_2002 = 65536, MOST_VMAS_MODERN = 65530 };
 
-static const char simple_index[] = "VMA index: a sorted array in place of list + red-black tree";
-static const char simple_avl[] = "VMA index: a sorted array in place of list + AVL tree";
-static const char simple_netbsd[] = "no reverse map yet; VMA index: a sorted array, not a list";
-static const char simple_2628[] = "no reverse map yet; VMA index: a sorted array, not list + tree";
-static const char simple_4x[] = "no reverse map yet; VMA index: a sorted array, not list + tree";
-static const char simple_modern[] = "no reverse map yet; VMA index: a sorted array, not a B-tree";
+static const char missing_rmap[] = "no reverse map yet";
 
 const struct kernel kernels[] = {
     {
         .name = "2.4.9",
         .linux_version = 2004009,
-        .index = &vma_index_array,
+        .index = &vma_index_list_avl,
         .find_cache = &find_cache_last,
         .rmap = &rmap_none,
         .merging = &merge_anonymous_previous,
@@ -35,12 +41,12 @@ const struct kernel kernels[] = {
         .fork_entries = FORK_COPIES_ALL,
         .sharing = SHARING_NONE,
         .seed = "000",
-        .missing = simple_avl,
+        .missing = "",
     },
     {
         .name = "2.4.9-mmap-rb-4",
         .linux_version = 2004009,
-        .index = &vma_index_array,
+        .index = &vma_index_list_rb,
         .find_cache = &find_cache_last,
         .rmap = &rmap_none,
         .merging = &merge_anonymous,
@@ -49,12 +55,12 @@ const struct kernel kernels[] = {
         .fork_entries = FORK_COPIES_ALL,
         .sharing = SHARING_NONE,
         .seed = "000",
-        .missing = simple_index,
+        .missing = "",
     },
     {
         .name = "2.5.41",
         .linux_version = 2005041,
-        .index = &vma_index_array,
+        .index = &vma_index_list_rb,
         .find_cache = &find_cache_last,
         .rmap = &rmap_chains,
         .merging = &merge_anonymous,
@@ -63,12 +69,12 @@ const struct kernel kernels[] = {
         .fork_entries = FORK_COPIES_ALL,
         .sharing = SHARING_NONE,
         .seed = "004",
-        .missing = simple_index,
+        .missing = "",
     },
     {
         .name = "2.5.41-mm2",
         .linux_version = 2005041,
-        .index = &vma_index_array,
+        .index = &vma_index_list_rb,
         .find_cache = &find_cache_last,
         .rmap = &rmap_chains,
         .merging = &merge_anonymous,
@@ -78,12 +84,12 @@ const struct kernel kernels[] = {
         .sharing = SHARING_OFF,
         .least_shared_entries = 1,
         .seed = "004",
-        .missing = simple_index,
+        .missing = "",
     },
     {
         .name = "2.5.41-mm2-shared",
         .linux_version = 2005041,
-        .index = &vma_index_array,
+        .index = &vma_index_list_rb,
         .find_cache = &find_cache_last,
         .rmap = &rmap_chains,
         .merging = &merge_anonymous,
@@ -94,12 +100,12 @@ const struct kernel kernels[] = {
         .absent_entry = ABSENT_FILLED,
         .least_shared_entries = 1,
         .seed = "004",
-        .missing = simple_index,
+        .missing = "",
     },
     {
         .name = "netbsd-1-6",
         .linux_version = 0,
-        .index = &vma_index_array,
+        .index = &vma_index_hint_list,
         .find_cache = &find_cache_none,
         .rmap = &rmap_none,
         .merging = &merge_amap_previous,
@@ -110,12 +116,12 @@ const struct kernel kernels[] = {
         .absent_entry = ABSENT_SPLIT,
         .least_shared_entries = 1,
         .seed = "002",
-        .missing = simple_netbsd,
+        .missing = missing_rmap,
     },
     {
         .name = "netbsd-current",
         .linux_version = 0,
-        .index = &vma_index_array,
+        .index = &vma_index_hint_list,
         .find_cache = &find_cache_none,
         .rmap = &rmap_none,
         .merging = &merge_amap,
@@ -126,12 +132,12 @@ const struct kernel kernels[] = {
         .absent_entry = ABSENT_SPLIT,
         .least_shared_entries = 1,
         .seed = "002",
-        .missing = simple_netbsd,
+        .missing = missing_rmap,
     },
     {
         .name = "2.6.28",
         .linux_version = 2006028,
-        .index = &vma_index_array,
+        .index = &vma_index_list_rb,
         .find_cache = &find_cache_last,
         .rmap = &rmap_none,
         .merging = &merge_anon_vma,
@@ -141,12 +147,12 @@ const struct kernel kernels[] = {
         .sharing = SHARING_NONE,
         .write_notify = true,
         .seed = "003",
-        .missing = simple_2628,
+        .missing = missing_rmap,
     },
     {
         .name = "2.6.28-find_vma",
         .linux_version = 2006028,
-        .index = &vma_index_array,
+        .index = &vma_index_double_rb,
         .find_cache = &find_cache_neighbours,
         .rmap = &rmap_none,
         .merging = &merge_anon_vma,
@@ -156,12 +162,12 @@ const struct kernel kernels[] = {
         .sharing = SHARING_NONE,
         .write_notify = true,
         .seed = "003",
-        .missing = simple_2628,
+        .missing = missing_rmap,
     },
     {
         .name = "4.x",
         .linux_version = 4020000,
-        .index = &vma_index_array,
+        .index = &vma_index_gap_rb,
         .find_cache = &find_cache_slots,
         .rmap = &rmap_none,
         .merging = &merge_anon_vma_forked,
@@ -172,12 +178,12 @@ const struct kernel kernels[] = {
         .fault_around_pages = 16,
         .write_notify = true,
         .seed = "-",
-        .missing = simple_4x,
+        .missing = missing_rmap,
     },
     {
         .name = "modern",
         .linux_version = 6018000,
-        .index = &vma_index_array,
+        .index = &vma_index_maple,
         .find_cache = &find_cache_none,
         .rmap = &rmap_none,
         .merging = &merge_family,
@@ -190,12 +196,12 @@ const struct kernel kernels[] = {
         .write_notify = true,
         .restores_write = true,
         .seed = "-",
-        .missing = simple_modern,
+        .missing = missing_rmap,
     },
     {
         .name = "modern-shared",
         .linux_version = 6018000,
-        .index = &vma_index_array,
+        .index = &vma_index_maple,
         .find_cache = &find_cache_none,
         .rmap = &rmap_none,
         .merging = &merge_family,
@@ -210,7 +216,7 @@ const struct kernel kernels[] = {
         .write_notify = true,
         .restores_write = true,
         .seed = "-",
-        .missing = simple_modern,
+        .missing = missing_rmap,
     },
 };
 

@@ -76,5 +76,11 @@ struct vma_index_ops {
 };
 
 extern const struct vma_index_ops vma_index_array;
+extern const struct vma_index_ops vma_index_list_avl;
+extern const struct vma_index_ops vma_index_list_rb;
+extern const struct vma_index_ops vma_index_double_rb;
+extern const struct vma_index_ops vma_index_gap_rb;
+extern const struct vma_index_ops vma_index_hint_list;
+extern const struct vma_index_ops vma_index_maple;
 
 #endif

@@ -163,7 +163,7 @@ static void counters_are_the_scenarios_own(void **state)
           "tables-taken                2  table frames taken from the pool\n"
           "frames-cleared              1  frames filled with zeros\n"
           "vma-lookups                 3  times the kernel looked for the mapping of an address\n"
-          "index-steps                10  VMAs or nodes looked at to find a mapping, a neighbour "
+          "index-steps                 3  VMAs or nodes looked at to find a mapping, a neighbour "
           "or a "
           "gap\n"
           "pages-installed             2  pages let through to user code\n"
