@@ -4,6 +4,7 @@
  * refused is refused before anything is measured or written.
  */
 #include "demo/commands.h"
+#include "demo/gnuplot.h"
 #include "demo/report.h"
 
 #include <errno.h>
@@ -49,8 +50,8 @@ int cmd_fork(int argc, char **argv)
 
     if (!fork_options_parse(&options, argc, argv, &status))
         return status;
-    if (options.plot_path != NULL && report_plot_check(options.plot_path, options.line.problem,
-                                                       sizeof(options.line.problem)) != 0)
+    if (options.plot_path != NULL &&
+        gnuplot_check(options.plot_path, options.line.problem, sizeof(options.line.problem)) != 0)
         return command_line_fail(&options.line, EXIT_STATUS_USAGE);
     if (experiment_create(&experiment, &options) != 0)
         return command_line_fail(&options.line, EXIT_STATUS_USAGE);

@@ -8,6 +8,7 @@
 
 #include "demo/column.h"
 #include "demo/commands.h"
+#include "demo/host_probe.h"
 #include "demo/options.h"
 #include "scenario/host.h"
 #include "version.h"
@@ -24,6 +25,8 @@ static const struct subcommand subcommands[] = {
      "forklab fork --sizes 4M,40M --explain", cmd_fork},
     {"fault", "what one page fault costs, beside the bare host calls that it is made of",
      "forklab fault", cmd_fault},
+    {"tree", "what fork costs a task with very many mappings, by the index that they are found in",
+     "forklab tree --explain", cmd_tree},
     {"kernels", "the emulated kernels, and the policies that make them", "forklab kernels",
      cmd_kernels},
     {"run", "a scenario: what tasks do to their memory, and what must come of it",
@@ -104,5 +107,6 @@ int main(int argc, char **argv)
 {
     host_column_serve_if_helper(argc, argv);
     host_backend_serve_if_helper(argc, argv);
+    host_probe_serve_if_probe(argc, argv);
     return finish_output(run(argc, argv));
 }

@@ -16,11 +16,7 @@ void report_explain(const struct experiment *experiment);
 int report_json(const struct experiment *experiment);
 void report_csv(const struct experiment *experiment);
 
-/*
- * A picture. First a look, before anything is measured: is there gnuplot, and can the file be
- * written? Then the file, complete or not at all. -errno with one line in `problem`.
- */
-int report_plot_check(const char *path, char *problem, size_t problem_bytes);
+/* A picture (gnuplot.h): -errno with one line in `problem`. */
 int report_plot(const struct experiment *experiment, const char *path, char *problem,
                 size_t problem_bytes);
 

@@ -33,6 +33,18 @@ struct span {
     bool any_not_shared; /* some VMA forbids sharing */
 };
 
+/*
+ * Where private mappings lie, in few runs: what the parent's window has to stop writing. Gaps that
+ * are small are not worth a run of their own, nor are any when there would be too many.
+ */
+enum { MOST_RUNS = 16 };
+#define MOST_GAP_BYTES (64 * PAGE_BYTES)
+
+struct private_run {
+    va_t start;
+    va_t end;
+};
+
 struct fork {
     struct mm *parent;
     struct mm *child;
@@ -41,6 +53,9 @@ struct fork {
     struct share_cursor cursor;
     struct span span;           /* the last one looked at */
     const struct vma *previous; /* the child's VMA made last */
+    bool met_shared;            /* since the last private one */
+    unsigned run_count;
+    struct private_run runs[MOST_RUNS];
 };
 
 /* Do the entries of this VMA go to the child? Others it faults in again, or never has. */
@@ -262,6 +277,19 @@ static int fork_tables(struct fork *fork)
     return pt_walk(tree, 0, tree->geometry->user_end, &visitor, fork);
 }
 
+/* A shared mapping between two runs is protected with them only where there are too many. */
+static void note_private(struct fork *fork, const struct vma *vma)
+{
+    struct private_run *last = &fork->runs[fork->run_count > 0 ? fork->run_count - 1 : 0];
+
+    if (fork->run_count == 0 || (fork->run_count < MOST_RUNS &&
+                                 (fork->met_shared || vma->start - last->end > MOST_GAP_BYTES)))
+        fork->runs[fork->run_count++] = (struct private_run){vma->start, vma->end};
+    else
+        last->end = vma->end;
+    fork->met_shared = false;
+}
+
 /*
  * One VMA for the child. Memory that the child finds wiped was never written by it. What the parent
  * has apart stays so, though a lock that is not handed down may have been all that told the two.
@@ -270,6 +298,10 @@ static struct vma *fork_vma(void *context, struct vma *vma)
 {
     struct fork *fork = context;
 
+    if (vma_is_private(vma))
+        note_private(fork, vma);
+    else
+        fork->met_shared = true;
     if (vma->flags & VMA_DONT_FORK)
         return NULL;
     struct vma *made = vma_make_like(fork->child, vma);
@@ -288,7 +320,7 @@ static struct vma *fork_vma(void *context, struct vma *vma)
 /* Duplicates the VMAs in order; what was written through a private one is caught from now on. */
 static int fork_vmas(struct fork *fork)
 {
-    int error = vma_reserve(fork->child, fork->parent->index.count);
+    int error = vma_reserve_copy(fork->child, fork->parent);
 
     if (error == 0)
         error = anon_family_reserve_fork(fork->parent);
@@ -298,24 +330,11 @@ static int fork_vmas(struct fork *fork)
     return 0;
 }
 
-/* Gaps that are not worth a call of their own: nothing is mapped there. */
-#define MOST_GAP_BYTES (64 * PAGE_BYTES)
-
-/* The windows follow the tables: what became read-only there is no longer written here. Private
- * mappings that lie close together are protected by one call. */
-static void protect_parent(struct mm *parent)
+/* The windows follow the tables: what became read-only there is no longer written here. */
+static void protect_parent(const struct fork *fork)
 {
-    va_t start = 0;
-    va_t end = 0;
-
-    for (const struct vma *vma = vma_first(parent); vma != NULL; vma = vma_next(vma)) {
-        if (!vma_is_private(vma) || vma->start - end > MOST_GAP_BYTES) {
-            mm_write_protect(parent, start, end);
-            start = vma_is_private(vma) ? vma->start : vma->end;
-        }
-        end = vma->end;
-    }
-    mm_write_protect(parent, start, end);
+    for (unsigned i = 0; i < fork->run_count; i++)
+        mm_write_protect(fork->parent, fork->runs[i].start, fork->runs[i].end);
 }
 
 static int fork_mm(struct mm *parent, struct mm **child)
@@ -333,7 +352,7 @@ static int fork_mm(struct mm *parent, struct mm **child)
     error = fork_vmas(&fork);
     if (error == 0)
         error = fork_tables(&fork);
-    protect_parent(parent);
+    protect_parent(&fork);
     if (error != 0)
         mm_destroy(*child);
     return error;

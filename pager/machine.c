@@ -104,6 +104,7 @@ int machine_create(struct machine **machine, const struct machine_options *optio
     made->map_ahead_pages =
         options->map_ahead_pages != 0 ? options->map_ahead_pages : DEFAULT_MAP_AHEAD_PAGES;
     made->no_zero_page = options->no_zero_page;
+    made->most_vmas = options->most_vmas != 0 ? options->most_vmas : made->kernel->most_vmas;
     made->most_space_bytes =
         options->most_space_bytes != 0 ? options->most_space_bytes : UINT64_MAX;
     int error = create_memory(made, options, problem, problem_bytes);

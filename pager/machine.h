@@ -32,6 +32,7 @@ struct machine_options {
     unsigned map_ahead_pages;        /* 16; 1 shows every page's own fault */
     bool no_zero_page; /* a read of anonymous memory takes a frame, as in some virtual machines */
     uint64_t most_space_bytes; /* of an address space: all that the MMU has */
+    uint32_t most_vmas;        /* of an address space: the kernel's own limit */
     struct mmu_host_options host;
 };
 
@@ -58,7 +59,8 @@ struct machine {
     unsigned map_ahead_pages;
     bool no_zero_page;
     uint64_t most_space_bytes;
-    uint64_t changes; /* grows with everything that can change what an access does */
+    uint32_t most_vmas; /* of a new address space */
+    uint64_t changes;   /* grows with everything that can change what an access does */
     /* time inside the kernel, without the host's system calls */
     uint64_t kernel_ticks;
     uint64_t entered_ticks;

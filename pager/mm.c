@@ -26,7 +26,7 @@ static void lay_out(struct mm *mm)
     if (mm->machine->kernel->aligns_huge &&
         geometry_span_bytes(mm->tree.geometry) == HUGE_PAGE_BYTES)
         mm->huge_bytes = HUGE_PAGE_BYTES;
-    mm->most_vmas = mm->machine->kernel->most_vmas;
+    mm->most_vmas = mm->machine->most_vmas;
     mm->most_pages = UINT64_MAX;
     mm->most_data_pages = UINT64_MAX;
 }

@@ -10,15 +10,15 @@ static bool is_red(const struct rb_node *node)
 static void update(const struct rb_tree *tree, struct rb_node *node)
 {
     if (tree->update != NULL)
-        tree->update(node);
+        (void)tree->update(node);
 }
 
 void rb_update_above(const struct rb_tree *tree, struct rb_node *node)
 {
     if (tree->update == NULL)
         return;
-    for (; node != NULL; node = node->parent)
-        tree->update(node);
+    while (node != NULL && tree->update(node))
+        node = node->parent;
 }
 
 /* Puts `to` where `from` hangs. */
@@ -34,6 +34,12 @@ static void replace_child(struct rb_tree *tree, const struct rb_node *from, stru
         parent->right = to;
     if (to != NULL)
         to->parent = parent;
+}
+
+void rb_update_to_root(const struct rb_tree *tree, struct rb_node *node)
+{
+    for (; node != NULL; node = node->parent)
+        update(tree, node);
 }
 
 static struct rb_node *child(const struct rb_node *node, bool right)
@@ -84,7 +90,8 @@ void rb_insert(struct rb_tree *tree, struct rb_node *node, struct rb_node *paren
 {
     *node = (struct rb_node){.parent = parent, .is_red = true};
     *link = node;
-    rb_update_above(tree, node);
+    update(tree, node);
+    rb_update_above(tree, parent);
     while (is_red(node->parent)) {
         struct rb_node *grandparent = node->parent->parent;
         struct rb_node *uncle = child(grandparent, grandparent->left == node->parent);
@@ -177,6 +184,10 @@ void rb_remove(struct rb_tree *tree, struct rb_node *node)
         parent = parent == node ? goes : parent;
     }
     rb_update_above(tree, parent);
+    if (has_two) { /* its old subtree may have had no news for its new place */
+        update(tree, goes);
+        rb_update_above(tree, goes->parent);
+    }
     if (!was_red)
         balance_after_removal(tree, rises, parent);
 }

@@ -9,16 +9,32 @@
 #include "pager/mm.h"
 #include "pager/object.h"
 
+static int reserve_in_index(struct vma_index *index, uint32_t more)
+{
+    return index->ops->reserve != NULL ? index->ops->reserve(index, more) : 0;
+}
+
 int vma_reserve(struct mm *mm, uint32_t more)
 {
     struct machine *machine = mm->machine;
     int error = pool_reserve(&machine->vmas, more);
 
-    if (error == 0 && mm->index.ops->reserve != NULL)
-        error = mm->index.ops->reserve(&mm->index, more);
+    if (error == 0)
+        error = reserve_in_index(&mm->index, more);
     if (error == 0) /* each may be linked as often as any, and so may one that takes over another */
         error = pool_reserve(&machine->anon_links, (size_t)(more + 1) * mm->most_links);
     return error;
+}
+
+int vma_reserve_copy(struct mm *mm, const struct mm *from)
+{
+    const struct vma_index_ops *ops = mm->index.ops;
+    int error = pool_reserve(&mm->machine->vmas, from->index.count);
+
+    if (error != 0)
+        return error;
+    return ops->reserve_copy != NULL ? ops->reserve_copy(&mm->index, &from->index)
+                                     : reserve_in_index(&mm->index, from->index.count);
 }
 
 static struct vma *vma_make(struct mm *mm, const struct vma_shape *shape)

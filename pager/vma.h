@@ -121,6 +121,9 @@ struct vma_shape {
 /* Enough memory for `more` further VMAs in the address space: -ENOMEM. */
 int vma_reserve(struct mm *mm, uint32_t more);
 
+/* Enough memory for a copy of each VMA of another address space, in one that is empty. */
+int vma_reserve_copy(struct mm *mm, const struct mm *from);
+
 /* A new VMA in its address space; reserved. */
 struct vma *vma_insert(struct mm *mm, const struct vma_shape *shape);
 

@@ -51,6 +51,8 @@ struct vma_index_ops {
     void (*destroy)(struct vma_index *index);
     /* After 0 the next `more` insertions succeed; -ENOMEM. NULL: they need nothing. */
     int (*reserve)(struct vma_index *index, uint32_t more);
+    /* The same for copies of all that another index holds. NULL: reserve() knows enough. */
+    int (*reserve_copy)(struct vma_index *index, const struct vma_index *from);
     /* The first VMA that ends above `va`, and the highest of all, or NULL. */
     struct vma *(*find)(struct vma_index *index, va_t va);
     struct vma *(*last)(struct vma_index *index);

@@ -28,9 +28,13 @@ static uint64_t largest_gap(const struct rb_node *node)
     return max_u64(own, max_u64(gap_of(node->left), gap_of(node->right)));
 }
 
-static void update_gap(struct rb_node *node)
+static bool update_gap(struct rb_node *node)
 {
-    vma_tree_links(vma_of_node(node))->gap = largest_gap(node);
+    struct vma_tree_links *links = vma_tree_links(vma_of_node(node));
+    uint64_t before = links->gap;
+
+    links->gap = largest_gap(node);
+    return links->gap != before;
 }
 
 static void gap_init(struct vma_index *index)
@@ -43,7 +47,7 @@ static void gap_init(struct vma_index *index)
 static void update_from(struct vma_index *index, const struct vma *vma)
 {
     if (vma != NULL)
-        rb_update_above(&vma_tree_of(index)->tree, &vma_tree_links(vma)->node);
+        rb_update_to_root(&vma_tree_of(index)->tree, &vma_tree_links(vma)->node);
 }
 
 static void gap_insert(struct vma_index *index, struct vma *vma)

@@ -27,6 +27,7 @@ enum { MOST_LEVELS = 14, MOST_JOINED = 12, HALF = MAPLE_SLOTS / 2 };
 struct maple {
     struct maple_node *root; /* NULL: empty */
     uint32_t levels;
+    uint32_t node_count;
     struct maple_node *cursor; /* the leaf of the VMA asked for last, or NULL */
     uint32_t cursor_slot;
 };
@@ -157,9 +158,21 @@ static void refresh_above(const struct path *path, unsigned level)
     }
 }
 
-static struct maple_node *take_node(struct vma_index *index, bool is_leaf)
+static struct maple_node *take_node(struct vma_index *index)
 {
-    struct maple_node *node = pool_take_uncleared(index->nodes);
+    maple_of(index)->node_count++;
+    return pool_take_uncleared(index->nodes);
+}
+
+static void give_node(struct vma_index *index, struct maple_node *node)
+{
+    maple_of(index)->node_count--;
+    pool_give(index->nodes, node);
+}
+
+static struct maple_node *new_node(struct vma_index *index, bool is_leaf)
+{
+    struct maple_node *node = take_node(index);
 
     maple_node_init(node, is_leaf);
     return node;
@@ -186,7 +199,7 @@ static void unlink_leaf(const struct maple_node *leaf)
 static void grow_root(struct vma_index *index, struct maple_node *right)
 {
     struct maple *maple = maple_of(index);
-    struct maple_node *root = take_node(index, false);
+    struct maple_node *root = new_node(index, false);
 
     maple_node_insert(root, 0, maple->root);
     maple_node_insert(root, 1, right);
@@ -206,7 +219,7 @@ static struct maple_node *insert_at(struct vma_index *index, struct maple_node *
         maple_node_insert(node, slot, item);
         return NULL;
     }
-    struct maple_node *right = take_node(index, node->is_leaf);
+    struct maple_node *right = new_node(index, node->is_leaf);
 
     if (node->is_leaf)
         link_leaf_after(right, node);
@@ -225,7 +238,7 @@ static void maple_insert(struct vma_index *index, struct vma *vma)
     struct path path;
 
     if (maple->root == NULL) {
-        maple->root = take_node(index, true);
+        maple->root = new_node(index, true);
         maple->levels = 1;
     }
     descend(index, vma->start, &path);
@@ -257,7 +270,7 @@ static bool join_slots(struct vma_index *index, struct maple_node *parent, unsig
     maple_node_move_tail(to, 0, from); /* the left ones stand before the right ones */
     if (to->is_leaf)
         unlink_leaf(to);
-    pool_give(index->nodes, to);
+    give_node(index, to);
     maple_node_erase(parent, left);
     maple_node_refresh(parent, left);
     return true;
@@ -271,7 +284,7 @@ static void settle(struct vma_index *index, struct maple_node *parent, unsigned 
     if (node->count == 0) {
         if (node->is_leaf)
             unlink_leaf(node);
-        pool_give(index->nodes, node);
+        give_node(index, node);
         maple_node_erase(parent, slot);
         return;
     }
@@ -290,7 +303,7 @@ static void shrink_root(struct vma_index *index)
 
         maple->root = root->count > 0 ? maple_child(root, 0) : NULL;
         maple->levels = maple->root != NULL ? maple->levels - 1 : 0;
-        pool_give(index->nodes, root);
+        give_node(index, root);
     }
 }
 
@@ -333,11 +346,19 @@ static int maple_reserve(struct vma_index *index, uint32_t more)
     return pool_reserve(index->nodes, nodes);
 }
 
+/* A copy takes as many nodes as there are. */
+static int maple_reserve_copy(struct vma_index *index, const struct vma_index *from)
+{
+    const struct maple *maple = (const struct maple *)(const void *)from->state;
+
+    return pool_reserve(index->nodes, maple->node_count);
+}
+
 static void give_below(struct vma_index *index, struct maple_node *node)
 {
     for (unsigned i = 0; !node->is_leaf && i < node->count; i++)
         give_below(index, maple_child(node, i));
-    pool_give(index->nodes, node);
+    give_node(index, node);
 }
 
 static void maple_destroy(struct vma_index *index)
@@ -357,7 +378,7 @@ struct duplication {
 
 static struct maple_node *copy_leaf(struct duplication *duplication, const struct maple_node *leaf)
 {
-    struct maple_node *made = pool_take_uncleared(duplication->index->nodes);
+    struct maple_node *made = take_node(duplication->index);
     unsigned slot = 0;
 
     memcpy(made, leaf, MAPLE_LEAF_BYTES);
@@ -374,7 +395,7 @@ static struct maple_node *copy_leaf(struct duplication *duplication, const struc
     made->next = NULL;
     made->previous = duplication->last_leaf;
     if (made->count == 0) {
-        pool_give(duplication->index->nodes, made);
+        give_node(duplication->index, made);
         return NULL;
     }
     if (made->previous != NULL)
@@ -387,7 +408,7 @@ static struct maple_node *copy_node(struct duplication *duplication, const struc
 {
     if (node->is_leaf)
         return copy_leaf(duplication, node);
-    struct maple_node *made = pool_take_uncleared(duplication->index->nodes);
+    struct maple_node *made = take_node(duplication->index);
     unsigned slot = 0;
 
     memcpy(made, node, sizeof(*made));
@@ -405,7 +426,7 @@ static struct maple_node *copy_node(struct duplication *duplication, const struc
     }
     if (made->count > 0)
         return made;
-    pool_give(duplication->index->nodes, made);
+    give_node(duplication->index, made);
     return NULL;
 }
 
@@ -446,6 +467,7 @@ const struct vma_index_ops vma_index_maple = {
     .node_bytes = sizeof(struct maple_node),
     .destroy = maple_destroy,
     .reserve = maple_reserve,
+    .reserve_copy = maple_reserve_copy,
     .find = maple_find,
     .last = maple_last,
     .next = maple_next,
