@@ -21,6 +21,7 @@ static const struct {
     probe_function *run;
 } probes[] = {
     {"tree", host_probe_tree},
+    {"mmap", host_probe_mmap},
 };
 
 /* --- serving --- */

@@ -29,6 +29,10 @@ typedef int probe_function(const uint64_t *numbers, size_t count, double *answer
 /* Maps and variant in; ns and cycles of a fork, and ns of the first one, out. */
 probe_function host_probe_tree;
 
+/* Outer rounds, corrected, guarded in; ns in all, in user and in system mode, entries and refused
+ * munmaps out. */
+probe_function host_probe_mmap;
+
 /* In main(): if this process was started as a probe, it is one, and does not return. */
 void host_probe_serve_if_probe(int argc, char **argv);
 

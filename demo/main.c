@@ -27,6 +27,8 @@ static const struct subcommand subcommands[] = {
      "forklab fault", cmd_fault},
     {"tree", "what fork costs a task with very many mappings, by the index that they are found in",
      "forklab tree --explain", cmd_tree},
+    {"mmap", "mappings that merge and grow: a benchmark with a bug, and what the bug measured",
+     "forklab mmap --explain", cmd_mmap},
     {"kernels", "the emulated kernels, and the policies that make them", "forklab kernels",
      cmd_kernels},
     {"run", "a scenario: what tasks do to their memory, and what must come of it",

@@ -36,6 +36,27 @@ static void note_longest(struct vma *vma)
         vma->mm->most_links = links;
 }
 
+static enum family_rule rule_of(const struct vma *vma)
+{
+    return vma->mm->machine->kernel->merging->families;
+}
+
+static uint64_t pages_of(const struct vma *vma)
+{
+    return (vma->end - vma->start) >> PAGE_SHIFT;
+}
+
+static struct event_log *events_of(const struct vma *vma)
+{
+    return &vma->mm->machine->events;
+}
+
+void anon_family_grow(const struct vma *vma, uint64_t first_page, uint64_t pages)
+{
+    if (vma->family != NULL && rule_of(vma) == FAMILIES_AMAP)
+        amap_add(&vma->family->amap, first_page, pages, events_of(vma));
+}
+
 static struct anon_family *family_make(struct vma *vma, struct anon_family *parent)
 {
     struct anon_family *family = pool_take(&vma->mm->machine->anon_families);
@@ -56,11 +77,6 @@ static void set_family(struct vma *vma, struct anon_family *family)
 bool anon_family_is_forked(const struct vma *vma)
 {
     return vma->family != NULL && vma->links->next != NULL;
-}
-
-static enum family_rule rule_of(const struct vma *vma)
-{
-    return vma->mm->machine->kernel->merging->families;
 }
 
 /* UVM: does somebody else refer to the amap, which the next write is not to change? */
@@ -137,8 +153,11 @@ void anon_family_join(struct vma *vma)
     struct anon_family *family = rule_of(vma) != FAMILIES_AMAP ? find_to_adopt(vma) : NULL;
 
     vma->flags &= ~VMA_NEEDS_COPY;
-    if (family == NULL)
+    if (family == NULL) {
         family = family_make(vma, NULL);
+        if (rule_of(vma) == FAMILIES_AMAP)
+            amap_begin(&family->amap, vma->object_page, pages_of(vma));
+    }
     add_link(vma, family);
     set_family(vma, family);
     note_longest(vma);
@@ -157,6 +176,8 @@ void anon_family_copy(struct vma *to, const struct vma *from)
         return;
     copy_links(to, from);
     set_family(to, from->family);
+    if (rule_of(from) == FAMILIES_AMAP)
+        amap_cut(&from->family->amap, 1);
 }
 
 int anon_family_reserve_fork(struct mm *parent)
@@ -190,6 +211,7 @@ void anon_family_fork(struct vma *child, struct vma *parent)
     if (rule_of(parent) == FAMILIES_AMAP) {
         parent->flags |= VMA_NEEDS_COPY;
         child->flags |= VMA_NEEDS_COPY;
+        amap_add(&parent->family->amap, child->object_page, pages_of(child), events_of(child));
     }
     struct anon_family *family =
         rule_of(parent) == FAMILIES_FORKED ? find_unused(child) : parent->family;
@@ -219,6 +241,8 @@ void anon_family_leave(struct vma *vma)
     if (vma->family != NULL) {
         vma->family->active--;
         vma->mm->family_vmas--;
+        if (rule_of(vma) == FAMILIES_AMAP && vma->family->links > 1)
+            amap_drop(&vma->family->amap, vma->object_page, pages_of(vma), events_of(vma));
     }
     unlink_all(vma);
     while (link != NULL) {
@@ -226,6 +250,7 @@ void anon_family_leave(struct vma *vma)
 
         if (link->family->links == 0) {
             assert(link->family->active == 0 && link->family->children == 0);
+            amap_end(&link->family->amap);
             pool_give(&machine->anon_families, link->family);
         }
         pool_give(&machine->anon_links, link);

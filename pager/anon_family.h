@@ -22,6 +22,7 @@
 #ifndef FORKLAB_PAGER_ANON_FAMILY_H
 #define FORKLAB_PAGER_ANON_FAMILY_H
 
+#include "pager/amap.h"
 #include "pager/vma.h"
 
 struct machine;
@@ -39,6 +40,7 @@ struct anon_family {
     uint32_t links;
     uint32_t children; /* families whose parent it is; a root counts itself */
     uint32_t active;
+    struct amap amap; /* where a family is one (FAMILIES_AMAP) */
 };
 
 struct anon_link {
@@ -60,6 +62,9 @@ int anon_family_reserve_range(struct mm *mm, va_t start, va_t end);
 /* `to`, which has no family, becomes a further member of the other's family, if there is one: what
  * a split, a merge and a move do. vma_reserve() saw to the links. */
 void anon_family_copy(struct vma *to, const struct vma *from);
+
+/* The VMA, which may have a family, has come to have these pages, too: an amap grows with it. */
+void anon_family_grow(const struct vma *vma, uint64_t first_page, uint64_t pages);
 
 /* Enough for a fork of all VMAs of an address space: -ENOMEM. */
 int anon_family_reserve_fork(struct mm *parent);

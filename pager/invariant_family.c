@@ -96,6 +96,8 @@ static bool counts_agree(struct census *census, char *why, size_t why_bytes)
         const struct census_entry *entry = &census->entries[i];
         const struct anon_family *family = entry->family;
 
+        if (!amap_is_sound(&family->amap))
+            return invariant_broken(why, why_bytes, "the pieces of an amap do not follow");
         if (family->links != entry->links || family->active != entry->active ||
             family->children != entry->children)
             return invariant_broken(

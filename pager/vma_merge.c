@@ -149,6 +149,7 @@ static struct vma *grow_over(const struct neighbours *neighbours, va_t start, va
     if (previous == NULL) {
         count(next->mm, EVENT_MERGED_NEXT);
         set_start(next, start);
+        anon_family_grow(next, next->object_page, (end - start) >> PAGE_SHIFT);
         return next;
     }
     count(previous->mm, next != NULL ? EVENT_MERGED_BOTH : EVENT_MERGED_PREVIOUS);
@@ -156,6 +157,7 @@ static struct vma *grow_over(const struct neighbours *neighbours, va_t start, va
         end = next->end;
         vma_remove(next);
     }
+    anon_family_grow(previous, vma_object_page(previous, start), (end - start) >> PAGE_SHIFT);
     vma_set_range(previous, previous->start, end);
     return previous;
 }
