@@ -41,7 +41,8 @@ if(forklab_whole_program)
   target_link_options(forklab_test_base INTERFACE -fno-lto)
 endif()
 
-file(GLOB support_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.c")
+file(GLOB support_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.c"
+                                        "${PROJECT_SOURCE_DIR}/examples/*/vma_*.c")
 if(support_sources)
   add_library(forklab_test_support STATIC ${support_sources})
   target_link_libraries(forklab_test_support PRIVATE forklab_flags PUBLIC forklab_test_base)
@@ -107,6 +108,13 @@ if(TARGET forklab)
     forklab_register_test(scenario_${name} 300 scenario)
   endforeach()
 endif()
+
+# examples/: every scenario, and random runs, on the rows of each.
+foreach(example IN LISTS forklab_examples)
+  add_test(NAME example_${example} COMMAND "${BASH_PROGRAM}" "${PROJECT_SOURCE_DIR}/tests/support/example.sh"
+                                           "$<TARGET_FILE:${example}>")
+  forklab_register_test(example_${example} 600 example)
+endforeach()
 
 # The rules judge the sources, which are the same however they are built.
 file(GLOB rule_scripts CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/rules/*.sh")

@@ -25,6 +25,7 @@ enum {
     KEY_MMU = 0x100,
     KEY_GEOMETRY,
     KEY_RAM,
+    KEY_MAX_MAPS,
     KEY_HOST,
     KEY_JSON,
     KEY_STEP,
@@ -34,6 +35,8 @@ enum {
 };
 
 /* Less is no machine; more is none that we know of. */
+enum { LEAST_MAX_MAPS = 4, MOST_MAX_MAPS = 100000000 };
+
 #define LEAST_RAM_BYTES ((uint64_t)256 << 10)
 #define MOST_RAM_BYTES ((uint64_t)1 << 40)
 
@@ -51,6 +54,7 @@ static const struct argp_option option_table[] = {
     {"geometry", KEY_GEOMETRY, "NAME", 0, "x86-64, i386 or tiny (default: x86-64)", 0},
     {"host", KEY_HOST, NULL, 0, "On the real kernel below: a process for each task", 0},
     {"ram", KEY_RAM, "SIZE", 0, "Memory of the emulated machine (default: 1G)", 0},
+    {"max-maps", KEY_MAX_MAPS, "N", 0, "Mappings of a task, at most (the kernel's own limit)", 0},
     {"seed", KEY_SEED, "N", 0, SEED_TEXT, 0},
     {"no-zero-page", KEY_NO_ZERO_PAGE, NULL, 0, ZERO_PAGE_TEXT, 0},
     {"quiet", KEY_QUIET, NULL, 0, "Only what went wrong", 0},
@@ -114,6 +118,19 @@ static error_t take_geometry(struct run_options *options, const char *name)
                                name);
 }
 
+/* A program, its stack and what a scenario maps first need a few. */
+static error_t take_max_maps(struct run_options *options, const char *text)
+{
+    uint64_t number;
+
+    if (!parse_number(text, LEAST_MAX_MAPS, MOST_MAX_MAPS, &number))
+        return command_line_refuse(&options->line,
+                                   "--max-maps %.60s: it must be a whole number from %d to %d",
+                                   text, LEAST_MAX_MAPS, MOST_MAX_MAPS);
+    options->machine.most_vmas = (uint32_t)number;
+    return 0;
+}
+
 static error_t take_ram(struct run_options *options, const char *text)
 {
     uint64_t *bytes = &options->machine.ram_bytes;
@@ -160,8 +177,9 @@ static error_t check_options(struct run_options *options)
                                    "which scenario? give a FILE, or - for standard input");
     if (options->host && (options->emulated_only || options->step))
         return command_line_refuse(
-            &options->line, "--host runs on the real kernel: --kernel, --mmu, --geometry, "
-                            "--ram, --seed, --no-zero-page and --step are for emulated ones");
+            &options->line,
+            "--host runs on the real kernel: --kernel, --mmu, --geometry, "
+            "--ram, --max-maps, --seed, --no-zero-page and --step are for emulated ones");
     if (!options->step)
         return 0;
     if (options->format_given)
@@ -185,6 +203,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return take_emulated(options, take_mmu(options, argument));
     case KEY_GEOMETRY:
         return take_emulated(options, take_geometry(options, argument));
+    case KEY_MAX_MAPS:
+        return take_emulated(options, take_max_maps(options, argument));
     case KEY_RAM:
         return take_emulated(options, take_ram(options, argument));
     case KEY_SEED:

@@ -26,7 +26,7 @@ enum {
     HOST_MAPS = 65000 /* more would need another vm.max_map_count */
 };
 
-enum { KEY_MAPS = LAB_KEY_OWN, KEY_VARIANT, KEY_SWEEP };
+enum { KEY_MAPS = LAB_KEY_OWN, KEY_VARIANT, KEY_SWEEP, KEY_FIND };
 
 #define DEFAULT_KERNELS "2.4.9,2.4.9-mmap-rb-4,4.x,modern"
 
@@ -37,6 +37,7 @@ static const struct argp_option option_table[] = {
      "up: 8,192 bytes apart, as posted; down: the highest first; merging: 4,096 bytes apart; "
      "chosen: where the kernel likes (up)", 1},
     {"sweep", KEY_SWEEP, NULL, 0, "From 1,000 mappings to 1,000,000", 1},
+    {"find", KEY_FIND, NULL, 0, "Lookups and searches for free space in place of forks", 1},
     LAB_OPTIONS,
     OPTION_HELP,
     {0},
@@ -76,6 +77,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return take_variant(options, argument);
     case KEY_SWEEP:
         options->sweep = true;
+        return 0;
+    case KEY_FIND:
+        options->find = true;
         return 0;
     default:
         return lab_parse(key, argument, &options->lab);
@@ -288,16 +292,24 @@ static void add_sweep_columns(const struct tree_options *options, struct sheet *
         (void)sheet_column(sheet, "host", "host", 1);
 }
 
-static int print_sweep(struct tree_options *options, const struct sheet *sheet)
+/* In a format for programs: true if that was asked for. */
+static bool print_for_programs(struct tree_options *options, const struct sheet *sheet, int *error)
 {
     const struct sheet *sheets[] = {sheet};
 
     if (options->lab.format == LAB_JSON)
-        return lab_print_json(&options->lab, "tree", sheets, 1);
-    if (options->lab.format == LAB_CSV) {
+        *error = lab_print_json(&options->lab, "tree", sheets, 1);
+    if (options->lab.format == LAB_CSV)
         sheet_print_csv(sheet);
-        return 0;
-    }
+    return options->lab.format != LAB_TEXT;
+}
+
+static int print_sweep(struct tree_options *options, const struct sheet *sheet)
+{
+    int error = 0;
+
+    if (print_for_programs(options, sheet, &error))
+        return error;
     printf("Fork, in ns a map (variant %s; medians of %llu forks)\n",
            tree_variant_names[options->variant], (unsigned long long)options->lab.rounds);
     sheet_print(sheet);
@@ -328,6 +340,21 @@ static int run_sweep(struct tree_options *options)
     return error;
 }
 
+static int run_find(struct tree_options *options)
+{
+    struct sheet sheet = sheet_new("lookups", NULL);
+    int error = tree_find(options, &sheet);
+
+    if (error == 0 && !print_for_programs(options, &sheet, &error)) {
+        printf("Lookups of random addresses, and searches for two pages of free space\n");
+        sheet_print(&sheet);
+        puts("array: a binary search in a plain sorted array of the mappings' ends, in the same\n"
+             "turns; steps: VMAs or nodes looked at. One hole fits, half-way up.");
+    }
+    sheet_free(&sheet);
+    return error;
+}
+
 int cmd_tree(int argc, char **argv)
 {
     static const struct argp argp = {
@@ -347,7 +374,8 @@ int cmd_tree(int argc, char **argv)
         options.lab.rounds = MOST_ROUNDS;
     if (lab_check_plot(&options.lab) != 0)
         return command_line_fail(&options.lab.line, EXIT_STATUS_USAGE);
-    int error = options.sweep ? run_sweep(&options) : run_one(&options);
+    int error = options.find ? run_find(&options)
+                             : (options.sweep ? run_sweep(&options) : run_one(&options));
 
     if (error == 0)
         return 0;

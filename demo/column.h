@@ -71,4 +71,7 @@ void host_column_serve_if_helper(int argc, char **argv);
 /* The path of the tiny executable, or NULL with one line in `problem`. Freed by the caller. */
 char *tiny_executable_path(char *problem, size_t problem_bytes);
 
+/* The same for a program by its name: forklab-tiny or forklab-shell. */
+char *exec_program_path(const char *name, char *problem, size_t problem_bytes);
+
 #endif

@@ -11,6 +11,7 @@ int cmd_fork(int argc, char **argv);
 int cmd_fault(int argc, char **argv);
 int cmd_tree(int argc, char **argv);
 int cmd_mmap(int argc, char **argv);
+int cmd_lat(int argc, char **argv);
 int cmd_kernels(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_fuzz(int argc, char **argv);

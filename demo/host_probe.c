@@ -22,6 +22,7 @@ static const struct {
 } probes[] = {
     {"tree", host_probe_tree},
     {"mmap", host_probe_mmap},
+    {"lat", host_probe_lat},
 };
 
 /* --- serving --- */

@@ -33,6 +33,9 @@ probe_function host_probe_tree;
  * munmaps out. */
 probe_function host_probe_mmap;
 
+/* A test and the bytes of its mapping in; ns of an operation out. */
+probe_function host_probe_lat;
+
 /* In main(): if this process was started as a probe, it is one, and does not return. */
 void host_probe_serve_if_probe(int argc, char **argv);
 

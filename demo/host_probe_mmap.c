@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The mmap program on the real kernel, with MAP_PRIVATE: MAP_ANON alone, as it was posted, is EINVAL
- * on Linux.
+ * The mmap program on the real kernel, with MAP_PRIVATE: MAP_ANON alone, as it was posted, is
+ * EINVAL on Linux.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -29,6 +29,8 @@ static const struct subcommand subcommands[] = {
      "forklab tree --explain", cmd_tree},
     {"mmap", "mappings that merge and grow: a benchmark with a bug, and what the bug measured",
      "forklab mmap --explain", cmd_mmap},
+    {"lat", "lmbench's latencies of memory, and how many lookups find_vma's cache answers in them",
+     "forklab lat --explain", cmd_lat},
     {"kernels", "the emulated kernels, and the policies that make them", "forklab kernels",
      cmd_kernels},
     {"run", "a scenario: what tasks do to their memory, and what must come of it",

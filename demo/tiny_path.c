@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where forklab-tiny lies: beside the program in a build tree, else where it is installed, relative
- * to the program first so that an installation may be moved.
+ * Where forklab-tiny and forklab-shell lie: beside the program in a build tree, else where they are
+ * installed, relative to the program first so that an installation may be moved.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -28,11 +28,11 @@ static bool program_directory(char directory[PATH_MAX])
 }
 
 /* The path, if an executable lies there. */
-static char *try_path(const char *directory, const char *below)
+static char *try_path(const char *directory, const char *below, const char *name)
 {
     char *path;
 
-    if (asprintf(&path, "%s/%sforklab-tiny", directory, below) < 0)
+    if (asprintf(&path, "%s/%s%s", directory, below, name) < 0)
         return NULL;
     if (access(path, X_OK) == 0)
         return path;
@@ -40,20 +40,25 @@ static char *try_path(const char *directory, const char *below)
     return NULL;
 }
 
-char *tiny_executable_path(char *problem, size_t problem_bytes)
+char *exec_program_path(const char *name, char *problem, size_t problem_bytes)
 {
     char directory[PATH_MAX];
     bool known = program_directory(directory);
-    char *path = known ? try_path(directory, "") : NULL;
+    char *path = known ? try_path(directory, "", name) : NULL;
 
     if (path == NULL && known)
-        path = try_path(directory, "../libexec/forklab/");
+        path = try_path(directory, "../libexec/forklab/", name);
     if (path == NULL)
-        path = try_path(FORKLAB_LIBEXEC_DIR, "");
+        path = try_path(FORKLAB_LIBEXEC_DIR, "", name);
     if (path == NULL)
         snprintf(problem, problem_bytes,
-                 "forklab-tiny, which exec needs, lies neither beside forklab nor in %s; build or "
+                 "%s, which exec needs, lies neither beside forklab nor in %s; build or "
                  "install all of forklab",
-                 FORKLAB_LIBEXEC_DIR);
+                 name, FORKLAB_LIBEXEC_DIR);
     return path;
+}
+
+char *tiny_executable_path(char *problem, size_t problem_bytes)
+{
+    return exec_program_path("forklab-tiny", problem, problem_bytes);
 }

@@ -89,6 +89,11 @@ void tree_bench_destroy(struct tree_bench *bench)
     free(bench);
 }
 
+struct task *tree_bench_task(struct tree_bench *bench)
+{
+    return bench->task;
+}
+
 int tree_bench_fork(struct tree_bench *bench, struct tree_sample *sample)
 {
     uint64_t *counts = bench->machine->events.counts;

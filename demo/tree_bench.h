@@ -37,6 +37,9 @@ int tree_bench_create(struct tree_bench **bench, const struct kernel *kernel, ui
                       enum tree_variant variant, char *problem, size_t problem_bytes);
 void tree_bench_destroy(struct tree_bench *bench);
 
+/* The task that has mapped all. */
+struct task *tree_bench_task(struct tree_bench *bench);
+
 /* Forks once; the child ends outside the clock. */
 int tree_bench_fork(struct tree_bench *bench, struct tree_sample *sample);
 

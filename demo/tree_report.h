@@ -13,6 +13,7 @@ struct tree_options {
     uint64_t maps;
     enum tree_variant variant;
     bool sweep;
+    bool find;
 };
 
 /* One kernel's forks, or the host's. */
@@ -40,6 +41,9 @@ void tree_print_post(const struct tree_results *results);
 
 /* The sheet of one size; sorts nothing. False: memory ran out. */
 bool tree_sheet(const struct tree_results *results, struct sheet *sheet);
+
+/* --find: measures and fills the sheet (tree_find.c). -errno with the problem noted or not. */
+int tree_find(struct tree_options *options, struct sheet *sheet);
 
 void tree_explain(const struct tree_results *results);
 

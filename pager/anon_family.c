@@ -57,6 +57,14 @@ void anon_family_grow(const struct vma *vma, uint64_t first_page, uint64_t pages
         amap_add(&vma->family->amap, first_page, pages, events_of(vma));
 }
 
+void anon_family_shrink(const struct vma *vma, uint64_t first_page, uint64_t pages)
+{
+    if (vma->family == NULL || rule_of(vma) != FAMILIES_AMAP)
+        return;
+    amap_cut(&vma->family->amap, 1);
+    amap_drop(&vma->family->amap, first_page, pages, events_of(vma));
+}
+
 static struct anon_family *family_make(struct vma *vma, struct anon_family *parent)
 {
     struct anon_family *family = pool_take(&vma->mm->machine->anon_families);

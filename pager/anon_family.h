@@ -66,6 +66,9 @@ void anon_family_copy(struct vma *to, const struct vma *from);
 /* The VMA, which may have a family, has come to have these pages, too: an amap grows with it. */
 void anon_family_grow(const struct vma *vma, uint64_t first_page, uint64_t pages);
 
+/* It no longer has them: an amap is cut first, as UVM does, and keeps its size. */
+void anon_family_shrink(const struct vma *vma, uint64_t first_page, uint64_t pages);
+
 /* Enough for a fork of all VMAs of an address space: -ENOMEM. */
 int anon_family_reserve_fork(struct mm *parent);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Kernels: named sets of policies, one row each in the table of kernel.c.
+ * Kernels: named sets of policies, one row each in kernels.def.
  *
  * A policy is an ops struct in a file of its own, or one of the choices below; a kernel names one
  * of each. What a kernel's row still lacks is said in `missing`, which `forklab kernels` prints.
@@ -26,6 +26,9 @@ enum fork_entries { FORK_COPIES_ALL, FORK_REFAULTS, FORK_COPIES_NOTHING };
 
 /* A read of an absent entry in a shared table: filled in place for all, or split first. */
 enum absent_entry { ABSENT_FILLED, ABSENT_SPLIT };
+
+/* MAX_MAP_COUNT of 2.4 and 2.5; today's default of vm.max_map_count. */
+enum { KERNEL_MAP_COUNT_2002 = 65536, KERNEL_MAP_COUNT = 65530 };
 
 struct kernel {
     const char *name;

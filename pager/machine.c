@@ -104,6 +104,7 @@ int machine_create(struct machine **machine, const struct machine_options *optio
     made->map_ahead_pages =
         options->map_ahead_pages != 0 ? options->map_ahead_pages : DEFAULT_MAP_AHEAD_PAGES;
     made->no_zero_page = options->no_zero_page;
+    made->may_share_tables = made->kernel->sharing == SHARING_LEAF;
     made->most_vmas = options->most_vmas != 0 ? options->most_vmas : made->kernel->most_vmas;
     made->most_space_bytes =
         options->most_space_bytes != 0 ? options->most_space_bytes : UINT64_MAX;
@@ -139,6 +140,7 @@ int machine_set_kernel(struct machine *machine, const struct kernel *kernel)
         return -EINVAL;
     machine_lock(machine);
     machine->kernel = kernel;
+    machine->may_share_tables |= kernel->sharing == SHARING_LEAF;
     machine_unlock(machine);
     return 0;
 }

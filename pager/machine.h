@@ -58,6 +58,7 @@ struct machine {
     uint64_t last_find_sequence;
     unsigned map_ahead_pages;
     bool no_zero_page;
+    bool may_share_tables; /* some kernel that it ran shares them */
     uint64_t most_space_bytes;
     uint32_t most_vmas; /* of a new address space */
     uint64_t changes;   /* grows with everything that can change what an access does */

@@ -36,6 +36,8 @@ int map_own_tables(struct mm *mm, va_t start, va_t end)
 {
     static const struct pt_visitor visitor = {.leaf = own_leaf};
 
+    if (!mm->machine->may_share_tables)
+        return 0; /* all are */
     return pt_walk(&mm->tree, start, end, &visitor, NULL);
 }
 
@@ -64,6 +66,8 @@ int unmap_reserve(struct mm *mm, va_t start, va_t end)
 {
     int error = vma_reserve(mm, 2);
 
+    if (!mm->machine->may_share_tables)
+        return error;
     if (error == 0 && span_keeps_vma(mm, start, start, end))
         error = own_table(mm, start);
     if (error == 0 && span_keeps_vma(mm, end - 1, start, end))
@@ -183,6 +187,11 @@ static int check_fixed_place(struct mm *mm, const struct map_request *request, u
     return 0;
 }
 
+static bool is_fixed(const struct map_request *request)
+{
+    return (request->flags & (MAP_REQUEST_FIXED | MAP_REQUEST_NOREPLACE)) != 0;
+}
+
 static int choose_place(struct mm *mm, const struct map_request *request, uint64_t bytes,
                         va_t *start)
 {
@@ -192,7 +201,7 @@ static int choose_place(struct mm *mm, const struct map_request *request, uint64
                                                 !(request->flags & MAP_REQUEST_SHARED)};
 
     *start = request->address;
-    if (request->flags & (MAP_REQUEST_FIXED | MAP_REQUEST_NOREPLACE))
+    if (is_fixed(request))
         return check_fixed_place(mm, request, bytes);
     *start = mm_find_free(mm, &wish);
     return *start == 0 ? -ENOMEM : 0;
@@ -226,11 +235,11 @@ static uint32_t vma_flags_of(const struct map_request *request)
 }
 
 /* Everything that can fail, for the range as it will be. */
-static int map_reserve(struct mm *mm, va_t start, va_t end)
+static int map_reserve(struct mm *mm, va_t start, va_t end, bool is_occupied)
 {
     int error = vma_reserve(mm, 3);
 
-    if (error == 0 && vma_any_in(mm, start, end))
+    if (error == 0 && is_occupied)
         error = unmap_reserve(mm, start, end);
     return error != 0 ? error : map_own_end_tables(mm, start, end);
 }
@@ -250,9 +259,9 @@ static uint64_t mapped_pages_in(struct mm *mm, va_t start, va_t end)
  * The limits are asked when what lies in the range has been cut from what lies beside it; and there
  * Linux leaves it, cut, when it refuses.
  */
-static int check_limits(struct mm *mm, uint32_t flags, va_t start, va_t end)
+static int check_limits(struct mm *mm, uint32_t flags, va_t start, va_t end, uint64_t mapped_pages)
 {
-    uint64_t more = ((end - start) >> PAGE_SHIFT) - mapped_pages_in(mm, start, end);
+    uint64_t more = ((end - start) >> PAGE_SHIFT) - mapped_pages;
 
     if (mm_may_expand(mm, flags, more))
         return 0;
@@ -267,12 +276,13 @@ static int map_at(struct mm *mm, const struct map_request *request, va_t start, 
     struct vma_shape shape = {
         .start = start, .end = end, .flags = vma_flags_of(request), .object = request->object};
     bool is_shared = (request->flags & MAP_REQUEST_SHARED) != 0;
-    int error = room_for_hole(mm, start, end);
+    uint64_t mapped_pages = is_fixed(request) ? mapped_pages_in(mm, start, end) : 0;
+    int error = mapped_pages > 0 ? room_for_hole(mm, start, end) : 0;
 
     if (error == 0)
-        error = map_reserve(mm, start, end);
+        error = map_reserve(mm, start, end, mapped_pages > 0);
     if (error == 0)
-        error = check_limits(mm, shape.flags, start, end);
+        error = check_limits(mm, shape.flags, start, end, mapped_pages);
     if (error == 0 && shape.object == NULL && is_shared)
         error = shm_create_locked(mm->machine, bytes, &shape.object);
     if (error != 0)
@@ -281,7 +291,7 @@ static int map_at(struct mm *mm, const struct map_request *request, va_t start, 
         shape.object_page = request->offset_bytes >> PAGE_SHIFT;
     else if (!is_shared)
         shape.object_page = start >> PAGE_SHIFT;
-    if (vma_any_in(mm, start, end))
+    if (mapped_pages > 0)
         unmap_commit(mm, start, end);
     vma_map(mm, &shape, NULL);
     if (shape.object != request->object)

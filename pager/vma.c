@@ -147,23 +147,51 @@ struct vma *vma_split(struct vma *vma, va_t at)
     return made;
 }
 
+/* The VMA loses its part from `at` on. */
+static void cut_tail(struct vma *vma, va_t at)
+{
+    anon_family_shrink(vma, vma_object_page(vma, at), (vma->end - at) >> PAGE_SHIFT);
+    vma_set_range(vma, vma->start, at);
+}
+
+/* The VMA loses its part up to `at`. */
+static void cut_head(struct vma *vma, va_t at)
+{
+    uint64_t pages = (at - vma->start) >> PAGE_SHIFT;
+
+    anon_family_shrink(vma, vma->object_page, pages);
+    vma->object_page += pages;
+    vma->left_apart = false;
+    vma_set_range(vma, at, vma->end);
+}
+
+/* Removes what of the VMA lies in the range; returns the next one. */
+static struct vma *remove_part(struct vma *vma, va_t start, va_t end)
+{
+    if (vma->start < start && vma->end > end)
+        vma_split(vma, end);
+    struct vma *next = vma_next(vma);
+
+    if (vma->start < start)
+        cut_tail(vma, start);
+    else if (vma->end > end)
+        cut_head(vma, end);
+    else
+        vma_remove(vma);
+    return next;
+}
+
 void vma_remove_range(struct mm *mm, va_t start, va_t end)
 {
     const struct free_space *free_space = mm->machine->kernel->free_space;
     struct vma *vma = vma_look(mm, start);
-    bool any = vma != NULL && vma->start < end;
 
-    if (vma != NULL && vma->start < start)
-        vma = vma_split(vma, start);
-    while (vma != NULL && vma->start < end) {
-        if (vma->end > end)
-            vma_split(vma, end);
-        struct vma *next = vma_next(vma);
-
-        vma_remove(vma);
-        vma = next;
-    }
-    if (any && free_space->unmapped != NULL)
+    if (vma == NULL || vma->start >= end)
+        return;
+    while (vma != NULL && vma->start < end)
+        vma = remove_part(vma, start, end);
+    find_cache_forget(mm);
+    if (free_space->unmapped != NULL)
         free_space->unmapped(mm, start, end);
 }
 

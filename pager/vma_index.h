@@ -56,7 +56,8 @@ struct vma_index_ops {
     /* The first VMA that ends above `va`, and the highest of all, or NULL. */
     struct vma *(*find)(struct vma_index *index, va_t va);
     struct vma *(*last)(struct vma_index *index);
-    /* Neighbours by address, or NULL. */
+    /* Neighbours by address, or NULL. Who walks to the end by next() may give back the VMAs that he
+     * has passed; nothing looks at them again. */
     struct vma *(*next)(struct vma_index *index, const struct vma *vma);
     struct vma *(*previous)(struct vma_index *index, const struct vma *vma);
     void (*insert)(struct vma_index *index, struct vma *vma);
@@ -77,7 +78,6 @@ struct vma_index_ops {
     bool (*is_sound)(struct vma_index *index);
 };
 
-extern const struct vma_index_ops vma_index_array;
 extern const struct vma_index_ops vma_index_list_avl;
 extern const struct vma_index_ops vma_index_list_rb;
 extern const struct vma_index_ops vma_index_double_rb;

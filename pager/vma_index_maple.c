@@ -55,11 +55,25 @@ static struct vma *at_cursor(struct maple *maple, struct maple_node *leaf, unsig
     return leaf->slot[slot];
 }
 
+/* Does the VMA asked for last end first above `va`? Its leaf tells, but at its first slot. */
+static bool cursor_answers(const struct maple *maple, va_t va)
+{
+    const struct maple_node *leaf = maple->cursor;
+    unsigned slot = maple->cursor_slot;
+
+    return leaf != NULL && va < leaf->end[slot] &&
+           va >= (slot > 0 ? leaf->end[slot - 1] : leaf->start[slot]);
+}
+
 static struct vma *maple_find(struct vma_index *index, va_t va)
 {
     struct maple *maple = maple_of(index);
     struct maple_node *node = maple->root;
 
+    if (cursor_answers(maple, va)) {
+        ++*index->steps;
+        return maple->cursor->slot[maple->cursor_slot];
+    }
     for (; node != NULL; ++*index->steps) {
         unsigned slot = maple_position(node, va);
 
@@ -332,6 +346,7 @@ static void maple_set_range(struct vma_index *index, struct vma *vma, va_t start
     vma->start = start;
     vma->end = end;
     refresh_above(&path, 0);
+    (void)at_cursor(maple_of(index), path.node[0], path.slot[0]);
 }
 
 /* --- as a whole --- */

@@ -7,8 +7,8 @@ set -euo pipefail
 . "$(dirname "$0")/../support/cli.sh"
 
 # The program itself.
-refuses 'no subcommand is given.*fork, fault, kernels'
-refuses 'spoon is no subcommand.*fork, fault, kernels' spoon
+refuses 'no subcommand is given.*fork, fault, tree, mmap, lat, kernels'
+refuses 'spoon is no subcommand.*fork, fault, tree, mmap, lat, kernels' spoon
 refuses '--sizes is no option of forklab itself' --sizes 4M
 
 # Options that are none.

@@ -7,6 +7,9 @@
 
 #include <cmocka.h>
 
+/* Not the library's own: examples/sorted_array. */
+extern const struct vma_index_ops vma_index_array;
+
 const struct vma_index_ops *const all_indexes[] = {
     &vma_index_array,  &vma_index_list_avl,  &vma_index_list_rb, &vma_index_double_rb,
     &vma_index_gap_rb, &vma_index_hint_list, &vma_index_maple,   NULL,

@@ -162,7 +162,7 @@ static void counters_are_the_scenarios_own(void **state)
           "fault                       2  an access that the tables did not permit\n"
           "tables-taken                2  table frames taken from the pool\n"
           "frames-cleared              1  frames filled with zeros\n"
-          "vma-lookups                 3  times the kernel looked for the mapping of an address\n"
+          "vma-lookups                 2  times the kernel looked for the mapping of an address\n"
           "index-steps                 3  VMAs or nodes looked at to find a mapping, a neighbour "
           "or a "
           "gap\n"

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Counts of an amap's slots against a plain array of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "pager/amap.h"
+#include "pt/random.h"
+
+enum { FIRST_PAGE = 1000, PAGES = 40, MOST_PAGES = 200, ROUNDS = 2000 };
+
+/* The count of each page, as the pieces have it. */
+static uint32_t count_of(const struct amap *amap, uint64_t page)
+{
+    uint64_t slot = page - amap->first_page;
+    uint64_t at = 0;
+
+    while (at + amap->pieces[at].length <= slot)
+        at += amap->pieces[at].length;
+    return amap->pieces[at].references;
+}
+
+static void test_growing_keeps_it_whole(void **state)
+{
+    struct event_log events = {0};
+    struct amap amap;
+
+    (void)state;
+    amap_begin(&amap, FIRST_PAGE, 4);
+    amap_add(&amap, FIRST_PAGE + 4, 6, &events);
+    assert_int_equal(amap.slots, 10);
+    assert_null(amap.pieces);
+    amap_add(&amap, FIRST_PAGE - 5, 5, &events);
+    assert_int_equal(amap.first_page, FIRST_PAGE - 5);
+    assert_int_equal(amap.slots, 15);
+    assert_null(amap.pieces);
+    assert_int_equal(events.counts[EVENT_AMAP_SLOT], 11);
+    assert_int_equal(events.counts[EVENT_AMAP_PIECE], 0);
+    amap_end(&amap);
+}
+
+/* The posted program's round: a page more stays each time, and the pieces become more. */
+static void test_pieces_stay_cut(void **state)
+{
+    struct event_log events = {0};
+    struct amap amap;
+    uint64_t before = 0;
+
+    (void)state;
+    amap_begin(&amap, FIRST_PAGE, 1);
+    for (unsigned round = 0; round < 8; round++) {
+        uint64_t first = FIRST_PAGE + 1 + round;
+
+        amap_add(&amap, first, 1, &events);
+        amap_add(&amap, first + 1, 8, &events);
+        amap_drop(&amap, first + 1, 8, &events);
+        uint64_t walked = events.counts[EVENT_AMAP_PIECE];
+
+        assert_true(amap_is_sound(&amap));
+        assert_true(round < 2 || walked > before);
+        before = walked;
+        memset(events.counts, 0, sizeof(events.counts));
+    }
+    amap_end(&amap);
+}
+
+static void test_random_ranges(void **state)
+{
+    struct random random = random_seeded(3);
+    struct event_log events = {0};
+    uint32_t counts[MOST_PAGES] = {0};
+    struct amap amap;
+
+    (void)state;
+    amap_begin(&amap, FIRST_PAGE, PAGES);
+    amap_cut(&amap, 1);
+    for (unsigned page = 0; page < PAGES; page++)
+        counts[page] = 1;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        uint64_t first = random_below(&random, amap.slots + 1);
+        uint64_t pages = 1 + random_below(&random, 10);
+        bool adds = random_below(&random, 2) == 0 && first + pages <= MOST_PAGES;
+        uint32_t least = UINT32_MAX;
+
+        for (uint64_t i = first; i < first + pages && i < amap.slots; i++)
+            least = counts[i] < least ? counts[i] : least;
+        if (!adds && (first + pages > amap.slots || least == 0))
+            continue;
+        if (adds)
+            amap_add(&amap, FIRST_PAGE + first, pages, &events);
+        else
+            amap_drop(&amap, FIRST_PAGE + first, pages, &events);
+        for (uint64_t i = first; i < first + pages; i++)
+            counts[i] += adds ? 1 : UINT32_MAX;
+        assert_true(amap_is_sound(&amap));
+        for (uint64_t i = 0; i < amap.slots; i++)
+            assert_int_equal(count_of(&amap, FIRST_PAGE + i), counts[i]);
+    }
+    assert_false(amap.given_up);
+    amap_end(&amap);
+}
+
+/* What cannot be is not counted any more, and does no harm. */
+static void test_wild_ranges(void **state)
+{
+    struct event_log events = {0};
+    struct amap amap;
+
+    (void)state;
+    amap_begin(&amap, FIRST_PAGE, PAGES);
+    amap_drop(&amap, FIRST_PAGE + PAGES, 1, &events);
+    assert_true(amap.given_up);
+    amap_begin(&amap, FIRST_PAGE, PAGES);
+    amap_add(&amap, 5, 1, &events);
+    assert_true(amap.given_up);
+    amap_add(&amap, FIRST_PAGE, 1, &events);
+    amap_begin(&amap, 0, UINT64_MAX);
+    assert_true(amap.given_up);
+    amap_end(&amap);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_growing_keeps_it_whole),
+        cmocka_unit_test(test_pieces_stay_cut),
+        cmocka_unit_test(test_random_ranges),
+        cmocka_unit_test(test_wild_ranges),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
