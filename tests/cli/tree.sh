@@ -45,6 +45,14 @@ accepts tree --sweep --quick --rounds 1 --no-host --kernels modern --json
 holds 'a sweep' '[.sweep[].maps] == [1000, 3000, 10000, 30000, 60000]
   and ([.sweep[].modern | numbers] | length == 5)'
 
+accepts tree --find --quick --rounds 2 --kernels 2.4.9,4.x,modern --json
+holds 'lookups' '[.lookups[] | [.maps, .kernel]] == [[1000, "2.4.9"], [1000, "4.x"],
+  [1000, "modern"], [55000, "2.4.9"], [55000, "4.x"], [55000, "modern"]]'
+holds 'a B-tree is a few levels deep' '[.lookups[] | select(.kernel == "modern") | .find_steps]
+  | .[0] <= 3 and .[1] <= 5'
+holds 'only what knows gaps finds space without going through all' '[.lookups[]
+  | select(.maps == 55000) | .space_steps] | .[0] > 20000 and .[1] < 100 and .[2] < 50'
+
 if command -v gnuplot >/dev/null; then
   accepts "${quick[@]}" --no-host --plot "$scratch/tree.svg"
   grep -q '</svg>' "$scratch/tree.svg" || fail '--plot drew no picture'

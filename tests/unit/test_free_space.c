@@ -157,6 +157,47 @@ static void test_guard_gap(void **state)
     trap_close(&bench.trap);
 }
 
+/* The lowest range that fits, each time from the base. */
+static void test_first_fit(void **state)
+{
+    struct bench bench;
+
+    (void)state;
+    begin(&bench, "2.4.9");
+    assert_int_equal(place(&bench, 4), 16);
+    assert_int_equal(place(&bench, 2), 20);
+    assert_int_equal(place(&bench, 1), 22);
+    unmap(&bench, 16, 4);
+    assert_int_equal(place(&bench, 3), 16);
+    assert_int_equal(place(&bench, 2), 23);
+    assert_int_equal(place(&bench, 1), 19);
+    trap_close(&bench.trap);
+}
+
+/*
+ * Below the last one, while that fits. What was unmapped above it raises the cache. A hole that was
+ * passed by from the top is tried again by what is no larger.
+ */
+static void test_cached_down(void **state)
+{
+    struct bench bench;
+
+    (void)state;
+    begin(&bench, "2.6.28");
+    assert_int_equal(place(&bench, 4), 51);
+    assert_int_equal(place(&bench, 2), 49);
+    unmap(&bench, 51, 2);
+    assert_int_equal(place(&bench, 1), 52); /* the cache was raised to what is mapped at 53 */
+    assert_int_equal(place(&bench, 3), 46); /* one page is left up there: too few */
+    assert_int_equal(place(&bench, 1), 45); /* below the last one, not in the hole */
+    unmap(&bench, 53, 2);
+    assert_int_equal(place(&bench, 2), 53);
+    assert_int_equal(place(&bench, 29), 16);
+    assert_int_equal(place(&bench, 1), 51); /* nothing is left below: from the top */
+    assert_int_equal(place(&bench, 1), 15); /* the base is a floor only to searches upwards */
+    trap_close(&bench.trap);
+}
+
 static va_t map_anywhere(struct bench *bench, struct map_request request)
 {
     va_t address = 0;
@@ -198,6 +239,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_up),
+        cmocka_unit_test(test_first_fit),
+        cmocka_unit_test(test_cached_down),
         cmocka_unit_test(test_down),
         cmocka_unit_test(test_what_lies_outside),
         cmocka_unit_test(test_exact_fits),
