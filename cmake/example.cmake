@@ -10,9 +10,7 @@ foreach(table IN LISTS example_tables)
   string(REPLACE "_" "-" name "${name}")
   set(example "forklab-${name}")
   # The table is found before the library is asked for one.
-  add_executable(${example} ${forklab_sources} ${example_sources})
-  target_compile_definitions(
-    ${example} PRIVATE FORKLAB_LIBEXEC_DIR="${CMAKE_INSTALL_FULL_LIBEXECDIR}/forklab")
+  add_executable(${example} $<TARGET_OBJECTS:forklab_demo> ${example_sources})
   target_link_libraries(${example} PRIVATE forklab_flags forklab_scenario forklab_pager PkgConfig::jansson m)
   list(APPEND forklab_examples "${example}")
 endforeach()

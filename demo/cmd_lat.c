@@ -12,7 +12,6 @@
 #include "demo/describe.h"
 #include "demo/host_probe.h"
 #include "demo/lat_report.h"
-#include "pt/random.h"
 
 #define MEGABYTE ((uint64_t)1 << 20)
 
@@ -51,7 +50,6 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 struct session {
     struct lat_results *results;
     struct lat_bench *benches[LAB_MOST_KERNELS];
-    struct random random;
     char *problem;
     size_t problem_bytes;
 };
@@ -120,14 +118,9 @@ static int measure_line(struct session *session, struct lat_line *line)
             return -ENOMEM;
     }
     for (size_t round = 0; error == 0 && round <= results->rounds; round++) {
-        size_t order[LAT_MOST_COLUMNS];
+        uint32_t order[LAT_MOST_COLUMNS];
 
-        for (size_t i = 0; i < results->column_count; i++) {
-            size_t j = (size_t)random_below(&session->random, i + 1);
-
-            order[i] = order[j];
-            order[j] = i;
-        }
+        lab_order(order, results->column_count, round);
         for (size_t i = 0; error == 0 && i < results->column_count; i++)
             error = take_sample(session, line, order[i], round);
     }
@@ -199,10 +192,8 @@ static int run(struct lat_options *options)
     struct sheet caches = sheet_new("caches", NULL);
     char *problem = options->lab.line.problem;
     size_t problem_bytes = sizeof(options->lab.line.problem);
-    struct session session = {.results = &results,
-                              .random = random_seeded(1),
-                              .problem = problem,
-                              .problem_bytes = problem_bytes};
+    struct session session = {
+        .results = &results, .problem = problem, .problem_bytes = problem_bytes};
 
     results.options = options;
     results.rounds = (size_t)options->lab.rounds;

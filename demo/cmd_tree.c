@@ -12,7 +12,6 @@
 #include "demo/describe.h"
 #include "demo/host_probe.h"
 #include "demo/tree_report.h"
-#include "pt/random.h"
 
 enum {
     POST_MAPS = 55000,
@@ -130,17 +129,12 @@ static int sample(const struct tree_options *options, struct tree_column *column
 }
 
 /* Makes the machine and its first fork, which is the cold one. */
-static int open_column(const struct tree_results *results, struct tree_column *column,
+static int open_column(const struct tree_options *options, struct tree_column *column,
                        const struct kernel *kernel, char *problem, size_t problem_bytes)
 {
-    const struct tree_options *options = results->options;
     struct tree_sample cold;
 
     column->kernel = kernel;
-    column->ns = calloc(results->rounds, sizeof(*column->ns));
-    column->cycles = calloc(results->rounds, sizeof(*column->cycles));
-    if (column->ns == NULL || column->cycles == NULL)
-        return -ENOMEM;
     if (kernel == NULL)
         return 0;
     int error = tree_bench_create(&column->bench, kernel, options->maps, options->variant, problem,
@@ -160,9 +154,8 @@ static void close_columns(struct tree_results *results)
 
         if (column->bench != NULL)
             tree_bench_destroy(column->bench);
-        free(column->ns);
-        free(column->cycles);
     }
+    free(results->samples);
 }
 
 static bool host_takes_part(const struct tree_options *options)
@@ -177,11 +170,17 @@ static int open_columns(struct tree_results *results, char *problem, size_t prob
     size_t wanted = kernels_here + host_takes_part(options);
     int error = 0;
 
+    results->samples = calloc(2 * wanted * results->rounds, sizeof(double));
+    if (results->samples == NULL)
+        return -ENOMEM;
     while (error == 0 && results->column_count < wanted) {
         size_t at = results->column_count++;
+
+        results->columns[at].ns = results->samples + 2 * at * results->rounds;
+        results->columns[at].cycles = results->columns[at].ns + results->rounds;
         const struct kernel *kernel = at < kernels_here ? options->lab.kernels[at] : NULL;
 
-        error = open_column(results, &results->columns[at], kernel, problem, problem_bytes);
+        error = open_column(options, &results->columns[at], kernel, problem, problem_bytes);
     }
     return error;
 }
@@ -189,18 +188,12 @@ static int open_columns(struct tree_results *results, char *problem, size_t prob
 /* In each round all columns take turns, in random order, so that a drift hits all alike. */
 static int measure(struct tree_results *results, char *problem, size_t problem_bytes)
 {
-    struct random random = random_seeded(1);
     int error = open_columns(results, problem, problem_bytes);
 
     for (size_t round = 0; error == 0 && round < results->rounds; round++) {
-        size_t order[TREE_MOST_COLUMNS];
+        uint32_t order[TREE_MOST_COLUMNS];
 
-        for (size_t i = 0; i < results->column_count; i++) {
-            size_t j = (size_t)random_below(&random, i + 1);
-
-            order[i] = order[j];
-            order[j] = i;
-        }
+        lab_order(order, results->column_count, round);
         for (size_t i = 0; error == 0 && i < results->column_count; i++)
             error = sample(results->options, &results->columns[order[i]], round, problem,
                            problem_bytes);

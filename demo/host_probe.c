@@ -115,7 +115,7 @@ static int reap(pid_t child)
 static int start_and_hear(const struct probe_request *request, double *answers, size_t count)
 {
     int ends[2];
-    pid_t child;
+    pid_t child = -1;
 
     if (pipe2(ends, O_CLOEXEC) != 0)
         return -errno;

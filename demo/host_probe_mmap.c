@@ -72,7 +72,7 @@ static double ns_of(const struct timeval *time)
 
 int host_probe_mmap(const uint64_t *numbers, size_t count, double *answers)
 {
-    void *pointers[MMAP_MAPPINGS];
+    void *pointers[MMAP_MAPPINGS] = {NULL};
     struct rusage usage;
     double refused = 0;
 

@@ -8,6 +8,7 @@
 
 #include "demo/describe.h"
 #include "demo/gnuplot.h"
+#include "pt/random.h"
 #include "version.h"
 
 enum { MOST_ROUNDS = 1000000 };
@@ -82,6 +83,13 @@ void lab_default_kernels(struct lab_options *options, const char *list)
 {
     if (options->kernel_count == 0)
         (void)parse_list(&options->line, "--kernels", list, take_kernel);
+}
+
+void lab_order(uint32_t *order, size_t count, uint64_t round)
+{
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = i;
+    random_shuffle(order, count, round + 1);
 }
 
 int lab_check_plot(struct lab_options *options)

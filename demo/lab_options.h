@@ -61,6 +61,9 @@ void lab_default_kernels(struct lab_options *options, const char *list);
 error_t lab_number(struct lab_options *options, const char *option, const char *text,
                    uint64_t least, uint64_t most, uint64_t *number);
 
+/* The order in which so many columns take their turns in a round. */
+void lab_order(uint32_t *order, size_t count, uint64_t round);
+
 /*
  * Gives the sheets out in the format asked for, text but for JSON and CSV being left to the caller:
  * it prints what stands between them. -errno with one line in the options' problem.

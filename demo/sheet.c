@@ -134,7 +134,7 @@ static void print_cell(const struct sheet *sheet, size_t column, const int *widt
 
 void sheet_print(const struct sheet *sheet)
 {
-    int widths[SHEET_MOST_COLUMNS];
+    int widths[SHEET_MOST_COLUMNS] = {0};
 
     if (sheet->title != NULL)
         printf("%s\n", sheet->title);

@@ -20,8 +20,8 @@ struct tree_options {
 struct tree_column {
     const struct kernel *kernel; /* NULL: the host */
     struct tree_bench *bench;
-    double *cycles; /* of each round */
-    double *ns;
+    double *ns; /* of each round */
+    double *cycles;
     double cold_ns; /* the first fork of a fresh machine; 0: not told */
     uint64_t steps; /* of a fork */
     uint64_t vmas;
@@ -30,6 +30,7 @@ struct tree_column {
 struct tree_results {
     const struct tree_options *options;
     size_t rounds;
+    double *samples; /* of all columns */
     size_t column_count;
     struct tree_column columns[TREE_MOST_COLUMNS];
 };

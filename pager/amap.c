@@ -30,7 +30,7 @@ void amap_cut(struct amap *amap, uint32_t references)
 {
     if (amap->given_up || amap->pieces != NULL)
         return;
-    amap->pieces = malloc(amap->slots * sizeof(*amap->pieces));
+    amap->pieces = calloc(amap->slots, sizeof(*amap->pieces));
     if (amap->pieces == NULL) {
         give_up(amap);
         return;
@@ -83,6 +83,7 @@ static void lengthen(struct amap *amap, uint64_t slots, struct event_log *events
             return;
         }
         amap->pieces = grown;
+        memset(&grown[amap->slots], 0, (slots - amap->slots) * sizeof(*grown));
         grown[amap->slots] = (struct amap_piece){.length = (uint32_t)(slots - amap->slots)};
     }
     event_count(events, EVENT_AMAP_SLOT, slots - amap->slots);
@@ -102,6 +103,7 @@ static void lengthen_front(struct amap *amap, uint64_t pages, struct event_log *
             return;
         }
         memmove(grown + pages, grown, amap->slots * sizeof(*grown));
+        memset(grown, 0, pages * sizeof(*grown));
         grown[0] = (struct amap_piece){.references = 1, .length = (uint32_t)pages};
         amap->pieces = grown;
     }

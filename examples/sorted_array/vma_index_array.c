@@ -35,7 +35,7 @@ static int array_reserve(struct vma_index *index, uint32_t more)
         return 0;
     struct vma **items = gate_refuses(index->nodes->gate)
                              ? NULL
-                             : realloc(array->items, capacity * sizeof(*array->items));
+                             : realloc(array->items, capacity * sizeof(struct vma *));
 
     if (items == NULL)
         return -ENOMEM;
