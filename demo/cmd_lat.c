@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "demo/commands.h"
-#include "demo/describe.h"
 #include "demo/host_probe.h"
 #include "demo/lat_report.h"
 
@@ -160,16 +159,12 @@ static int print(struct lat_options *options, const struct lat_results *results,
 {
     const struct sheet *sheets[] = {tests, caches};
 
-    if (options->lab.format == LAB_JSON)
-        return lab_print_json(&options->lab, "lat", sheets, 2);
-    if (options->lab.format == LAB_CSV) {
-        sheet_print_csv(tests);
-        return 0;
-    }
-    char machine[256];
+    int error;
 
-    describe_machine_line(machine, sizeof(machine));
-    printf("%s\n\ntest : ", machine);
+    if (lab_print_for_programs(&options->lab, "lat", sheets, 2, &error))
+        return error;
+    lab_print_machine();
+    printf("test : ");
     for (size_t i = 0; i < results->column_count; i++)
         printf("%s%s", i > 0 ? " / " : "", lat_column_name(results, i));
     puts("");
@@ -232,10 +227,5 @@ int cmd_lat(int argc, char **argv)
         return command_line_fail(&options.lab.line, EXIT_STATUS_USAGE);
     int error = run(&options);
 
-    if (error == 0)
-        return 0;
-    if (options.lab.line.problem[0] == '\0')
-        command_line_refuse(&options.lab.line, "%s", strerror(-error));
-    return command_line_fail(&options.lab.line,
-                             error == -ENOTSUP ? EXIT_STATUS_USAGE : EXIT_STATUS_FAILED);
+    return lab_status(&options.lab, error);
 }

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "demo/commands.h"
-#include "demo/describe.h"
 #include "demo/host_probe.h"
 #include "demo/lab_options.h"
 #include "demo/mmap_report.h"
@@ -147,16 +146,11 @@ static int print(struct mmap_options *options, struct mmap_results *results, str
 {
     const struct sheet *sheets[] = {sheet};
 
-    if (options->lab.format == LAB_JSON)
-        return lab_print_json(&options->lab, "mmap", sheets, 1);
-    if (options->lab.format == LAB_CSV) {
-        sheet_print_csv(sheet);
-        return 0;
-    }
-    char machine[256];
+    int error;
 
-    describe_machine_line(machine, sizeof(machine));
-    printf("%s\n\n", machine);
+    if (lab_print_for_programs(&options->lab, "mmap", sheets, 1, &error))
+        return error;
+    lab_print_machine();
     mmap_print_post(results);
     puts("");
     sheet_print(sheet);
@@ -207,10 +201,5 @@ int cmd_mmap(int argc, char **argv)
         return command_line_fail(&options.lab.line, EXIT_STATUS_USAGE);
     int error = run(&options);
 
-    if (error == 0)
-        return 0;
-    if (options.lab.line.problem[0] == '\0')
-        command_line_refuse(&options.lab.line, "%s", strerror(-error));
-    return command_line_fail(&options.lab.line,
-                             error == -ENOTSUP ? EXIT_STATUS_USAGE : EXIT_STATUS_FAILED);
+    return lab_status(&options.lab, error);
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "demo/commands.h"
-#include "demo/describe.h"
 #include "demo/host_probe.h"
 #include "demo/tree_report.h"
 
@@ -208,16 +207,11 @@ static int print_one(struct tree_options *options, const struct tree_results *re
 {
     const struct sheet *sheets[] = {sheet};
 
-    if (options->lab.format == LAB_JSON)
-        return lab_print_json(&options->lab, "tree", sheets, 1);
-    if (options->lab.format == LAB_CSV) {
-        sheet_print_csv(sheet);
-        return 0;
-    }
-    char machine[256];
+    int error;
 
-    describe_machine_line(machine, sizeof(machine));
-    printf("%s\n\n", machine);
+    if (lab_print_for_programs(&options->lab, "tree", sheets, 1, &error))
+        return error;
+    lab_print_machine();
     tree_print_post(results);
     printf("\n%llu maps, %s: medians of %zu forks\n", (unsigned long long)options->maps,
            tree_variant_names[options->variant], results->rounds);
@@ -285,23 +279,12 @@ static void add_sweep_columns(const struct tree_options *options, struct sheet *
         (void)sheet_column(sheet, "host", "host", 1);
 }
 
-/* In a format for programs: true if that was asked for. */
-static bool print_for_programs(struct tree_options *options, const struct sheet *sheet, int *error)
-{
-    const struct sheet *sheets[] = {sheet};
-
-    if (options->lab.format == LAB_JSON)
-        *error = lab_print_json(&options->lab, "tree", sheets, 1);
-    if (options->lab.format == LAB_CSV)
-        sheet_print_csv(sheet);
-    return options->lab.format != LAB_TEXT;
-}
-
 static int print_sweep(struct tree_options *options, const struct sheet *sheet)
 {
-    int error = 0;
+    const struct sheet *sheets[] = {sheet};
+    int error;
 
-    if (print_for_programs(options, sheet, &error))
+    if (lab_print_for_programs(&options->lab, "tree", sheets, 1, &error))
         return error;
     printf("Fork, in ns a map (variant %s; medians of %llu forks)\n",
            tree_variant_names[options->variant], (unsigned long long)options->lab.rounds);
@@ -336,9 +319,10 @@ static int run_sweep(struct tree_options *options)
 static int run_find(struct tree_options *options)
 {
     struct sheet sheet = sheet_new("lookups", NULL);
+    const struct sheet *sheets[] = {&sheet};
     int error = tree_find(options, &sheet);
 
-    if (error == 0 && !print_for_programs(options, &sheet, &error)) {
+    if (error == 0 && !lab_print_for_programs(&options->lab, "tree", sheets, 1, &error)) {
         printf("Lookups of random addresses, and searches for two pages of free space\n");
         sheet_print(&sheet);
         puts("array: a binary search in a plain sorted array of the mappings' ends, in the same\n"
@@ -370,9 +354,5 @@ int cmd_tree(int argc, char **argv)
     int error = options.find ? run_find(&options)
                              : (options.sweep ? run_sweep(&options) : run_one(&options));
 
-    if (error == 0)
-        return 0;
-    if (options.lab.line.problem[0] == '\0')
-        command_line_refuse(&options.lab.line, "%s", strerror(-error));
-    return command_line_fail(&options.lab.line, EXIT_STATUS_FAILED);
+    return lab_status(&options.lab, error);
 }

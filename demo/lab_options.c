@@ -99,8 +99,8 @@ int lab_check_plot(struct lab_options *options)
     return gnuplot_check(options->plot_path, options->line.problem, sizeof(options->line.problem));
 }
 
-int lab_print_json(struct lab_options *options, const char *experiment,
-                   const struct sheet *const sheets[], size_t count)
+static int print_json(struct lab_options *options, const char *experiment,
+                      const struct sheet *const sheets[], size_t count)
 {
     char schema[SHEET_WORD_BYTES];
 
@@ -121,4 +121,34 @@ int lab_print_json(struct lab_options *options, const char *experiment,
     if (error != 0)
         command_line_refuse(&options->line, "the report: %s", strerror(-error));
     return error;
+}
+
+bool lab_print_for_programs(struct lab_options *options, const char *experiment,
+                            const struct sheet *const sheets[], size_t count, int *error)
+{
+    *error = 0;
+    if (options->format == LAB_JSON)
+        *error = print_json(options, experiment, sheets, count);
+    if (options->format == LAB_CSV)
+        sheet_print_csv(sheets[0]);
+    return options->format != LAB_TEXT;
+}
+
+void lab_print_machine(void)
+{
+    char machine[256];
+
+    describe_machine_line(machine, sizeof(machine));
+    printf("%s\n\n", machine);
+}
+
+/* Where the host MMU cannot work at all, it was asked for what cannot be. */
+int lab_status(struct lab_options *options, int error)
+{
+    if (error == 0)
+        return 0;
+    if (options->line.problem[0] == '\0')
+        command_line_refuse(&options->line, "%s", strerror(-error));
+    return command_line_fail(&options->line,
+                             error == -ENOTSUP ? EXIT_STATUS_USAGE : EXIT_STATUS_FAILED);
 }

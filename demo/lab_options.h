@@ -65,11 +65,18 @@ error_t lab_number(struct lab_options *options, const char *option, const char *
 void lab_order(uint32_t *order, size_t count, uint64_t round);
 
 /*
- * Gives the sheets out in the format asked for, text but for JSON and CSV being left to the caller:
- * it prints what stands between them. -errno with one line in the options' problem.
+ * Gives the sheets out for programs, if that was asked for: all of them as one JSON object, or the
+ * first as comma-separated values. True if it was; then `*error` is 0, or -errno with the problem
+ * noted.
  */
-int lab_print_json(struct lab_options *options, const char *experiment,
-                   const struct sheet *const sheets[], size_t count);
+bool lab_print_for_programs(struct lab_options *options, const char *experiment,
+                            const struct sheet *const sheets[], size_t count, int *error);
+
+/* A line about the machine, as a heading. */
+void lab_print_machine(void);
+
+/* The exit status for 0 or -errno; a failure is told. */
+int lab_status(struct lab_options *options, int error);
 
 /* --plot was given: can it be done? 0 or -errno with the problem noted. */
 int lab_check_plot(struct lab_options *options);

@@ -52,6 +52,12 @@ for kernel in $("$FORKLAB" kernels --names); do
 done
 ends_with 0 '' --geometry i386 --ram 4M --seed 7 "$good"
 says '^00400000-00410000 rw-p 00000000 00:00 0 $'
+# Linux refuses a mapping when there are more than the limit already: the stack is one of them.
+limit=$'P mmap A 4K rw private anon\nP mmap B 4K r private anon\nP mmap C 4K rwx private anon
+P mmap D 4K none private anon\nP mmap E 4K rw private anon = ENOMEM\nshow faults\n'
+ends_with 0 '' --max-maps 4 - <<<"$limit"
+says '^merge-refused-protection +3  not merged: other rights$'
+ends_with 1 'expected ENOMEM, came 0x' --max-maps 5 - <<<"$limit"
 # A first read takes a frame only where there is no zero page.
 reads=$'P mmap A 4K rw private anon\nP read A 1 = hex:00\nexpect frames ='
 ends_with 0 '' - <<<"$reads 0"
@@ -147,6 +153,7 @@ refuses '--geometry vax: it must be' run --geometry vax "$good"
 for ram in 0 lots 4K 2048G; do
   refuses "--ram $ram: it must be a size from 256K to 1024G" run --ram "$ram" "$good"
 done
+refuses '--max-maps 3: it must be a whole number from 4' run --max-maps 3 "$good"
 refuses '--seed x: it must be a whole number' run --seed x "$good"
 refuses 'exclude each other' run --quiet --json "$good"
 refuses 'are for emulated ones' run --host --kernel modern "$good"
