@@ -144,6 +144,42 @@ static void test_one_parent_under_three_kernels(void **state)
     trap_close(&trap);
 }
 
+/*
+ * UVM's fork copies no entry and leaves out what has an object: the child refers to the amaps, and
+ * finds their pages by misses. A write gives it an amap, and a page, of its own.
+ */
+static void test_fork_that_copies_nothing(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct trap trap;
+
+        trap_open(&trap, kernel_find(i == 0 ? "netbsd-1-6" : "netbsd-current"), &geometry_x86_64,
+                  MMU_HOST, NULL);
+        const uint64_t *counts = trap.machine->events.counts;
+        struct task *parent = trap_first(&trap);
+        va_t elsewhere = trap.base + trap.span;
+
+        trap_map(&trap, parent, trap.base, 3, RW);
+        for (unsigned page = 0; page < 3; page++)
+            trap_write(&trap, parent, trap_page(&trap, page), (char)('a' + page));
+        trap_map_shared(&trap, parent, elsewhere, 1);
+        trap_write(&trap, parent, elsewhere, 's');
+        uint64_t copied = counts[EVENT_ENTRY_COPIED];
+        struct task *child = trap_fork(&trap, parent, 'C');
+
+        assert_int_equal(counts[EVENT_ENTRY_COPIED], copied);
+        trap_tables(&trap, trap.base, "P:1x2 C:1x2");
+        trap_tables(&trap, elsewhere, "P:1x1 C:-");
+        assert_int_equal(trap_faults(&trap, child, trap.base, ACCESS_READ), 0);
+        trap_write(&trap, child, trap.base, 'x');
+        trap_steps(&trap, "table-split cow-copy");
+        trap_expect_loads(&trap, trap.base, 3, "P:abc C:xbc");
+        trap_expect_loads(&trap, elsewhere, 1, "P:s C:s");
+        trap_close(&trap);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +187,7 @@ int main(void)
         cmocka_unit_test(test_find),
         cmocka_unit_test(test_compatible),
         cmocka_unit_test(test_one_parent_under_three_kernels),
+        cmocka_unit_test(test_fork_that_copies_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
