@@ -176,7 +176,8 @@ static int print(struct lat_options *options, const struct lat_results *results,
          "columns.\n"
          "hits: lookups that a cache answered.\n");
     sheet_print(caches);
-    puts("one operation of each test.");
+    puts("one operation of each test; mean of tests: of their shares, however many lookups each "
+         "has.");
     return !options->lab.explain || lat_explain(results) ? 0 : -ENOMEM;
 }
 

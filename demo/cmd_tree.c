@@ -19,7 +19,7 @@ enum {
     POST_ROUNDS = 10,
     QUICK_ROUNDS = 5,
     SWEEP_ROUNDS = 5,
-    WARM_UP_FORKS = 3,
+    WARM_UP_FORKS = 5,
     MOST_ROUNDS = 10000,
     HOST_MAPS = 65000 /* more would need another vm.max_map_count */
 };

@@ -321,9 +321,16 @@ static int map_and_touch(struct lat_bench *bench, uint64_t bytes)
 
 unsigned lat_repeats(enum lat_test test, uint64_t bytes)
 {
-    if (test == LAT_PROTECTION)
+    switch (test) {
+    case LAT_PROTECTION:
         return 200;
-    return test == LAT_MAPPING && bytes <= ((uint64_t)8 << 20) ? 10 : 1;
+    case LAT_FORK_EXIT:
+    case LAT_FORK_EXEC:
+    case LAT_FORK_SHELL:
+        return 20;
+    default:
+        return test == LAT_MAPPING && bytes <= ((uint64_t)8 << 20) ? 10 : 1;
+    }
 }
 
 static int run_once(struct lat_bench *bench, enum lat_test test, uint64_t bytes)

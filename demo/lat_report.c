@@ -151,12 +151,17 @@ bool lat_cache_sheet(const struct lat_results *results, struct sheet *sheet)
     for (unsigned i = 0; i < EVENTS; i++)
         (void)sheet_column(sheet, event_names[events[i]], event_names[events[i]], 0);
     (void)sheet_column(sheet, "answered %", "answered_percent", 1);
+    (void)sheet_column(sheet, "mean of tests", "mean_of_tests_percent", 1);
     for (size_t column = 0; column < results->options->lab.kernel_count; column++) {
         double counts[EVENT_COUNT] = {0};
+        double shares = 0;
 
         for (size_t i = 0; i < results->line_count; i++) {
+            const double *one = results->lines[i].series[column].counts;
+
+            shares += one[EVENT_VMA_LOOKUP] > 0 ? hits_of(one) / one[EVENT_VMA_LOOKUP] : 1;
             for (unsigned event = 0; event < EVENT_COUNT; event++)
-                counts[event] += results->lines[i].series[column].counts[event];
+                counts[event] += one[event];
         }
         sheet_row(sheet);
         sheet_words(sheet, 0, lat_column_name(results, column));
@@ -165,6 +170,7 @@ bool lat_cache_sheet(const struct lat_results *results, struct sheet *sheet)
             sheet_number(sheet, i + 2, counts[events[i]]);
         if (counts[EVENT_VMA_LOOKUP] > 0)
             sheet_number(sheet, EVENTS + 2, 100 * hits_of(counts) / counts[EVENT_VMA_LOOKUP]);
+        sheet_number(sheet, EVENTS + 3, 100 * shares / (double)results->line_count);
     }
     return sheet_is_whole(sheet);
 }
