@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* forklab kernels: the table of kernels and their policies, as pager/kernel.c has it. */
+/* forklab kernels: the table of kernels and their policies, as pager/kernels.def has it. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>

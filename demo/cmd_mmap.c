@@ -160,6 +160,23 @@ static int print(struct mmap_options *options, struct mmap_results *results, str
     return 0;
 }
 
+/* A group of bars for each program, a bar for each kernel. */
+static int draw(const struct mmap_options *options, const struct mmap_results *results,
+                char *problem, size_t problem_bytes)
+{
+    struct sheet sheet = sheet_new("picture", NULL);
+    struct sheet_picture picture = {
+        .sheet = &sheet, .first = 1, .unit = "ns for a map and its unmap", .is_log_scale = true};
+
+    mmap_picture(results, &sheet);
+    int error = sheet_is_whole(&sheet)
+                    ? sheet_draw(&picture, options->lab.plot_path, problem, problem_bytes)
+                    : -ENOMEM;
+
+    sheet_free(&sheet);
+    return error;
+}
+
 static int run(struct mmap_options *options)
 {
     static struct mmap_results results;
@@ -174,11 +191,8 @@ static int run(struct mmap_options *options)
         error = -ENOMEM;
     if (error == 0)
         error = print(options, &results, &sheet);
-    if (error == 0 && options->lab.plot_path != NULL) {
-        struct sheet_picture picture = {.sheet = &sheet, .first = 3, .unit = "see the key"};
-
-        error = sheet_draw(&picture, options->lab.plot_path, problem, problem_bytes);
-    }
+    if (error == 0 && options->lab.plot_path != NULL)
+        error = draw(options, &results, problem, problem_bytes);
     close_rows(&results);
     sheet_free(&sheet);
     return error;

@@ -112,6 +112,24 @@ bool mmap_sheet(const struct mmap_results *results, struct sheet *sheet)
     return sheet_is_whole(sheet);
 }
 
+void mmap_picture(const struct mmap_results *results, struct sheet *sheet)
+{
+    size_t columns = results->count / MMAP_PROGRAMS;
+
+    (void)sheet_column(sheet, "program", "program", SHEET_WORDS);
+    for (size_t i = 0; i < columns; i++)
+        (void)sheet_column(sheet, kernel_name(&results->rows[i]), "kernel", 0);
+    for (size_t i = 0; i < results->count; i++) {
+        const struct mmap_row *row = &results->rows[i];
+
+        if (i % columns == 0)
+            sheet_row(sheet);
+        sheet_words(sheet, 0, program_name(&row->program));
+        sheet_number(sheet, 1 + i % columns,
+                     row->kernel_ns / (double)(row->rounds * MMAP_MAPPINGS));
+    }
+}
+
 void mmap_print_bug(const struct mmap_results *results)
 {
     const struct mmap_row *row = &results->rows[0];

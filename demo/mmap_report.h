@@ -45,6 +45,9 @@ void mmap_print_post(const struct mmap_results *results);
 /* Fills the sheet. False: memory ran out. */
 bool mmap_sheet(const struct mmap_results *results, struct sheet *sheet);
 
+/* Fills a sheet for a picture: a row for each program, a column for each kernel. */
+void mmap_picture(const struct mmap_results *results, struct sheet *sheet);
+
 /* What the bug does to the map. */
 void mmap_print_bug(const struct mmap_results *results);
 

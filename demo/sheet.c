@@ -234,13 +234,15 @@ static void write_script(FILE *script, const void *context)
 
     write_data(script, sheet);
     fprintf(script,
-            "set terminal svg size 800,500 noenhanced background 'white'\n"
+            "set terminal svg size 960,520 noenhanced background 'white'\n"
             "set grid\nset key outside bottom center horizontal\nset ylabel '%s'\n"
             "set title '%s'\n",
             picture->unit, sheet->title != NULL ? sheet->title : "");
-    fputs(bars ? "set style data histograms\nset style fill pattern border\nset yrange [0:*]\n"
-               : "set logscale xy\n",
+    fputs(bars ? "set style data histograms\nset style fill pattern border\n" : "set logscale xy\n",
           script);
+    if (bars)
+        fputs(picture->is_log_scale ? "set logscale y\nset yrange [10:*]\n" : "set yrange [0:*]\n",
+              script);
     if (!bars)
         fprintf(script, "set xlabel '%s'\n", sheet->columns[0].heading);
     for (size_t column = picture->first; column < sheet->column_count; column++) {

@@ -61,12 +61,13 @@ json_t *sheet_json(const struct sheet *sheet);
 
 /*
  * Draws the columns from `first` on over column 0: lines over numbers, on logarithmic scales, or
- * bars over words. -errno with one line in `problem`.
+ * bars over words, from 0 or on a logarithmic scale. -errno with one line in `problem`.
  */
 struct sheet_picture {
     const struct sheet *sheet;
     size_t first;
-    const char *unit; /* of what is drawn */
+    const char *unit;  /* of what is drawn */
+    bool is_log_scale; /* of bars */
 };
 
 int sheet_draw(const struct sheet_picture *picture, const char *path, char *problem,
