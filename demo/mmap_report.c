@@ -119,14 +119,14 @@ void mmap_picture(const struct mmap_results *results, struct sheet *sheet)
     (void)sheet_column(sheet, "program", "program", SHEET_WORDS);
     for (size_t i = 0; i < columns; i++)
         (void)sheet_column(sheet, kernel_name(&results->rows[i]), "kernel", 0);
-    for (size_t i = 0; i < results->count; i++) {
-        const struct mmap_row *row = &results->rows[i];
+    for (size_t i = 0; i < MMAP_PROGRAMS; i++) {
+        const struct mmap_row *rows = &results->rows[i * columns];
 
-        if (i % columns == 0)
-            sheet_row(sheet);
-        sheet_words(sheet, 0, program_name(&row->program));
-        sheet_number(sheet, 1 + i % columns,
-                     row->kernel_ns / (double)(row->rounds * MMAP_MAPPINGS));
+        sheet_row(sheet);
+        sheet_words(sheet, 0, program_name(&rows->program));
+        for (size_t j = 0; j < columns; j++)
+            sheet_number(sheet, j + 1,
+                         rows[j].kernel_ns / (double)(rows[j].rounds * MMAP_MAPPINGS));
     }
 }
 
