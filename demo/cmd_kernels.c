@@ -166,8 +166,12 @@ static void print_legend(void)
         "copies\n"
         "absent      entry of a shared table, read: filled in place for all, or the table is split "
         "first\n"
-        "seed        the post that a kernel's figures come from: 004 is McCracken's of October "
-        "2002");
+        "rmap        from a page to its entries: a chain for each page, or over the mappings of "
+        "its\n"
+        "            object, with chains for anonymous pages alone\n"
+        "seed        the post that a kernel's figures come from: 000 of August 2001, 001 of March "
+        "2004,\n"
+        "            002 of October 2003, 003 of January 2009, 004 of October 2002");
 }
 
 /* --- JSON --- */

@@ -238,6 +238,8 @@ int object_page(struct machine *machine, struct object *object, uint64_t page, p
     }
     frame_get(ram, made);
     object->pages[page] = made;
+    if (ram->rmap != NULL && ram->rmap->own != NULL)
+        ram->rmap->own(ram->rmap_context, made, object, page);
     *pfn = made;
     return 0;
 }

@@ -27,5 +27,6 @@ struct rmap_scheme {
 
 extern const struct rmap_scheme rmap_none;
 extern const struct rmap_scheme rmap_chains;
+extern const struct rmap_scheme rmap_partial;
 
 #endif

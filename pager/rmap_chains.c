@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "pager/rmap.h"
+#include "pager/rmap_chains.h"
 #include "pt/random.h"
 
 enum { GROW_ELEMENTS = 4096 };
@@ -28,11 +28,17 @@ struct chain_element {
 
 struct chains {
     struct ram *ram;
+    uint32_t kinds; /* of the frames that have chains, a bit each */
     struct chain_element *elements;
     uint32_t *free; /* a stack of names */
     uint32_t capacity;
     uint32_t free_count;
 };
+
+static bool has_chain(const struct chains *chains, const struct frame *frame)
+{
+    return (chains->kinds >> frame->kind & 1) != 0;
+}
 
 static int chains_grow(struct chains *chains, size_t elements)
 {
@@ -76,6 +82,7 @@ static ALWAYS_INLINE uint32_t add_entries(struct chains *chains, const struct ta
     struct frame *frames = chains->ram->frames;
     struct chain_element *elements = chains->elements;
     const uint32_t *names = chains->free;
+    uint32_t kinds = chains->kinds;
     size_t left = chains->free_count;
     uint32_t added = 0;
 
@@ -83,7 +90,7 @@ static ALWAYS_INLINE uint32_t add_entries(struct chains *chains, const struct ta
         entry_t entry = stored_entry_get(entries, slot, entry_bytes);
         struct frame *frame = &frames[entry_pfn(entry)];
 
-        if (!entry_is_present(entry) || frame->kind == FRAME_ZERO)
+        if (!entry_is_present(entry) || (kinds >> frame->kind & 1) == 0)
             continue;
         uint32_t name = names[--left];
 
@@ -147,7 +154,7 @@ static void chains_remove(void *context, const struct table *table, unsigned fir
             continue;
         struct frame *frame = &ram->frames[entry_pfn(entry)];
 
-        if (frame->kind != FRAME_ZERO)
+        if (has_chain(chains, frame))
             remove_one(chains, frame, table->pfn, slot);
     }
     event_count(ram->events, EVENT_RMAP_REMOVED, chains->free_count - before);
@@ -162,7 +169,7 @@ static void chains_move(void *context, const struct table_move *move)
     for (unsigned offset = 0; offset < move->count; offset++) {
         entry_t entry = table_entry(ram, move->source, move->from + offset);
 
-        if (!entry_is_present(entry) || entry_pfn(entry) == ram->zero_pfn)
+        if (!entry_is_present(entry) || !has_chain(chains, &ram->frames[entry_pfn(entry)]))
             continue;
         uint32_t name = *link_to(chains, &ram->frames[entry_pfn(entry)], move->source->pfn,
                                  move->from + offset);
@@ -172,15 +179,28 @@ static void chains_move(void *context, const struct table_move *move)
     }
 }
 
-static int chains_create(void **context, struct ram *ram)
+int rmap_chains_create_for(void **context, struct ram *ram, uint32_t kinds)
 {
     struct chains *chains = calloc(1, sizeof(*chains));
 
     if (chains == NULL)
         return -ENOMEM;
     chains->ram = ram;
+    chains->kinds = kinds;
     *context = chains;
     return 0;
+}
+
+bool rmap_chains_has(const void *context, pfn_t pfn)
+{
+    const struct chains *chains = context;
+
+    return has_chain(chains, &chains->ram->frames[pfn]);
+}
+
+static int chains_create(void **context, struct ram *ram)
+{
+    return rmap_chains_create_for(context, ram, RMAP_KIND(ANON) | RMAP_KIND(SHM) | RMAP_KIND(FILE));
 }
 
 static void chains_destroy(void *context)

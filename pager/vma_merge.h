@@ -9,6 +9,7 @@
  *
  *   anonymous, previous   private anonymous memory that is mapped grows the mapping below (2.4.9)
  *   anonymous             both neighbours, and mappings that change too (2.4.9-mmap-rb-4, 2.5)
+ *   anonymous, new files  and files that are mapped, where the pages follow (2.6.5)
  *   anon_vma              files as well, where the pages follow; equal anonymous families or none;
  *                         a fork's mappings are of one family (2.6.28)
  *   anon_vma, forked      a family for each fork, and not through one (since 3.0)
@@ -56,6 +57,7 @@ struct merge_policy {
 
 extern const struct merge_policy merge_anonymous_previous;
 extern const struct merge_policy merge_anonymous;
+extern const struct merge_policy merge_new_files;
 extern const struct merge_policy merge_anon_vma;
 extern const struct merge_policy merge_anon_vma_forked;
 extern const struct merge_policy merge_family;

@@ -72,6 +72,8 @@ struct rmap_hooks {
     void (*add)(void *context, const struct table *table, unsigned first, unsigned end);
     void (*remove)(void *context, const struct table *table, unsigned first, unsigned end);
     void (*move)(void *context, const struct table_move *move);
+    /* A frame has become that page of an object. NULL: that is nothing to the scheme. */
+    void (*own)(void *context, pfn_t pfn, const void *object, uint64_t page);
 };
 
 struct frame_list {
