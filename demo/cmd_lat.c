@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * forklab lat: the tests of lmbench that concern memory, for find_vma's caches. Kernels take turns,
- * test by test, in random order, after a round that does not count.
+ * forklab lat: the tests of lmbench that concern memory, for find_vma's caches.
+ *
+ * Each round makes a machine for every kernel anew, in random order; within it, the kernels take
+ * turns test by test, after a turn that does not count. One machine for all rounds would not do:
+ * where the host puts its memory shifts its times by up to two per cent for as long as it lives, and
+ * an interval over rounds never sees that. `--control` compares a kernel with itself, and shows it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,11 +20,15 @@
 
 enum { DEFAULT_ROUNDS = 21, QUICK_ROUNDS = 5, QUICK_SIZES = 6 };
 
+enum lat_key { KEY_CONTROL = LAB_KEY_OWN };
+
 #define DEFAULT_KERNELS "2.6.28,2.6.28-find_vma"
 
 /* clang-format off */
 static const struct argp_option option_table[] = {
     LAB_OPTIONS,
+    {"control", KEY_CONTROL, NULL, 0,
+     "Compare the first kernel with itself, in place of the second: what differs then is noise", 1},
     OPTION_HELP,
     {0},
 };
@@ -34,6 +42,7 @@ static const char documentation[] =
     "\vExamples:\n"
     "  forklab lat\n"
     "  forklab lat --kernels 2.6.28,2.6.28-find_vma,4.x,modern --explain\n"
+    "  forklab lat --control --explain\n"
     "  forklab lat --quick --json";
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): argp has it so */
@@ -41,6 +50,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct lat_options *options = state->input;
 
+    if (key == KEY_CONTROL) {
+        options->control = true;
+        return 0;
+    }
     return lab_parse(key, argument, &options->lab);
 }
 
@@ -106,46 +119,81 @@ static int take_sample(struct session *session, struct lat_line *line, size_t co
     return 0;
 }
 
-static int measure_line(struct session *session, struct lat_line *line)
+/* A turn of every column that does not count, then one that does. */
+static int measure_line(struct session *session, size_t line, size_t round)
 {
     const struct lat_results *results = session->results;
+    uint32_t order[LAT_MOST_COLUMNS];
     int error = 0;
 
-    for (size_t column = 0; column < results->column_count; column++) {
-        line->series[column].ns = calloc(results->rounds, sizeof(double));
-        if (line->series[column].ns == NULL)
-            return -ENOMEM;
-    }
-    for (size_t round = 0; error == 0 && round <= results->rounds; round++) {
-        uint32_t order[LAT_MOST_COLUMNS];
+    lab_order(order, results->column_count, round * LAT_MOST_LINES + line);
+    for (size_t i = 0; error == 0 && i < 2 * results->column_count; i++) {
+        size_t counted = i < results->column_count ? 0 : round;
 
-        lab_order(order, results->column_count, round);
-        for (size_t i = 0; error == 0 && i < results->column_count; i++)
-            error = take_sample(session, line, order[i], round);
+        error = take_sample(session, &session->results->lines[line],
+                            order[i % results->column_count], counted);
     }
     return error;
 }
 
-static int measure(struct session *session)
+static void close_machines(struct session *session)
 {
-    struct lat_results *results = session->results;
-    const struct lab_options *lab = &results->options->lab;
+    for (size_t i = 0; i < LAB_MOST_KERNELS; i++) {
+        if (session->benches[i] != NULL)
+            lat_bench_destroy(session->benches[i]);
+        session->benches[i] = NULL;
+    }
+}
+
+static int open_machines(struct session *session, size_t round)
+{
+    const struct lab_options *lab = &session->results->options->lab;
+    uint32_t order[LAB_MOST_KERNELS];
     int error = 0;
 
+    lab_order(order, lab->kernel_count, round);
     for (size_t i = 0; i < lab->kernel_count && error == 0; i++)
-        error = lat_bench_create(&session->benches[i], lab->kernels[i], session->problem,
-                                 session->problem_bytes);
-    for (size_t i = 0; i < results->line_count && error == 0; i++)
-        error = measure_line(session, &results->lines[i]);
+        error = lat_bench_create(&session->benches[order[i]], lab->kernels[order[i]],
+                                 session->problem, session->problem_bytes);
+    return error;
+}
+
+/* `round` counts from 1. */
+static int measure_round(struct session *session, size_t round)
+{
+    int error = open_machines(session, round);
+
+    for (size_t i = 0; i < session->results->line_count && error == 0; i++)
+        error = measure_line(session, i, round);
+    close_machines(session);
+    return error;
+}
+
+static int make_room(struct lat_results *results)
+{
+    for (size_t i = 0; i < results->line_count; i++) {
+        for (size_t column = 0; column < results->column_count; column++) {
+            double *ns = calloc(results->rounds, sizeof(*ns));
+
+            if (ns == NULL)
+                return -ENOMEM;
+            results->lines[i].series[column].ns = ns;
+        }
+    }
+    return 0;
+}
+
+static int measure(struct session *session)
+{
+    int error = make_room(session->results);
+
+    for (size_t round = 1; error == 0 && round <= session->results->rounds; round++)
+        error = measure_round(session, round);
     return error;
 }
 
 static void close_session(struct session *session)
 {
-    for (size_t i = 0; i < LAB_MOST_KERNELS; i++) {
-        if (session->benches[i] != NULL)
-            lat_bench_destroy(session->benches[i]);
-    }
     for (size_t i = 0; i < session->results->line_count; i++) {
         for (size_t column = 0; column < LAT_MOST_COLUMNS; column++)
             free(session->results->lines[i].series[column].ns);
@@ -154,42 +202,69 @@ static void close_session(struct session *session)
 
 /* --- printing --- */
 
-static int print(struct lat_options *options, const struct lat_results *results,
-                 const struct sheet *tests, const struct sheet *caches)
+static void print_columns(const struct lat_results *results)
 {
-    const struct sheet *sheets[] = {tests, caches};
-
-    int error;
-
-    if (lab_print_for_programs(&options->lab, "lat", sheets, 2, &error))
-        return error;
-    lab_print_machine();
     printf("test : ");
     for (size_t i = 0; i < results->column_count; i++)
         printf("%s%s", i > 0 ? " / " : "", lat_column_name(results, i));
     puts("");
+}
+
+static int print_text(const struct lat_results *results, const struct lat_sheets *sheets)
+{
+    lab_print_machine();
+    print_columns(results);
     if (!lat_print_post(results))
         return -ENOMEM;
     puts("");
-    sheet_print(tests);
+    sheet_print(&sheets->tests);
     puts("times in microseconds; lookups, hits and steps of one operation, in the first two "
-         "columns.\n"
+         "columns;\n"
+         "those of page faults are of a mapping's pages together, the time is of one.\n"
          "hits: lookups that a cache answered.\n");
-    sheet_print(caches);
+    sheet_print(&sheets->caches);
     puts("one operation of each test; mean of tests: of their shares, however many lookups each "
          "has.");
-    return !options->lab.explain || lat_explain(results) ? 0 : -ENOMEM;
+    if (!results->options->lab.explain)
+        return 0;
+    puts("");
+    sheet_print(&sheets->series);
+    puts("min, p90: the shortest, and what nine rounds of ten do not exceed.");
+    return lat_explain(results) ? 0 : -ENOMEM;
+}
+
+static int print(struct lat_options *options, const struct lat_results *results,
+                 const struct lat_sheets *sheets)
+{
+    const struct sheet *const all[] = {&sheets->tests, &sheets->caches, &sheets->series};
+    int error;
+
+    if (lab_print_for_programs(&options->lab, "lat", all, sizeof(all) / sizeof(all[0]), &error))
+        return error;
+    return print_text(results, sheets);
+}
+
+static int give_out(struct lat_options *options, const struct lat_results *results)
+{
+    struct command_line *line = &options->lab.line;
+    struct lat_sheets sheets;
+    int error = lat_fill(results, &sheets) ? print(options, results, &sheets) : -ENOMEM;
+
+    if (error == 0 && options->lab.plot_path != NULL) {
+        struct sheet_picture picture = {.sheet = &sheets.caches, .first = 6, .unit = "per cent"};
+
+        error = sheet_draw(&picture, options->lab.plot_path, line->problem, sizeof(line->problem));
+    }
+    lat_free(&sheets);
+    return error;
 }
 
 static int run(struct lat_options *options)
 {
     static struct lat_results results;
-    struct sheet tests = sheet_new("tests", NULL);
-    struct sheet caches = sheet_new("caches", NULL);
-    char *problem = options->lab.line.problem;
-    size_t problem_bytes = sizeof(options->lab.line.problem);
-    struct session session = {
-        .results = &results, .problem = problem, .problem_bytes = problem_bytes};
+    struct session session = {.results = &results,
+                              .problem = options->lab.line.problem,
+                              .problem_bytes = sizeof(options->lab.line.problem)};
 
     results.options = options;
     results.rounds = (size_t)options->lab.rounds;
@@ -197,19 +272,22 @@ static int run(struct lat_options *options)
     add_lines(&results);
     int error = measure(&session);
 
-    if (error == 0 && (!lat_sheet(&results, &tests) || !lat_cache_sheet(&results, &caches)))
-        error = -ENOMEM;
     if (error == 0)
-        error = print(options, &results, &tests, &caches);
-    if (error == 0 && options->lab.plot_path != NULL) {
-        struct sheet_picture picture = {.sheet = &caches, .first = 6, .unit = "per cent"};
-
-        error = sheet_draw(&picture, options->lab.plot_path, problem, problem_bytes);
-    }
+        error = give_out(options, &results);
     close_session(&session);
-    sheet_free(&tests);
-    sheet_free(&caches);
     return error;
+}
+
+/* The first kernel twice. */
+static void choose_kernels(struct lat_options *options)
+{
+    lab_default_kernels(&options->lab, DEFAULT_KERNELS);
+    if (!options->control)
+        return;
+    options->lab.kernel_count = 2;
+    options->lab.kernels[1] = options->lab.kernels[0];
+    (void)snprintf(options->control_name, sizeof(options->control_name), "%s again",
+                   options->lab.kernels[0]->name);
 }
 
 int cmd_lat(int argc, char **argv)
@@ -221,7 +299,7 @@ int cmd_lat(int argc, char **argv)
 
     if (!command_line_parse(&argp, argc, argv, &options.lab.line, &status))
         return status;
-    lab_default_kernels(&options.lab, DEFAULT_KERNELS);
+    choose_kernels(&options);
     if (options.lab.rounds == 0)
         options.lab.rounds = options.lab.quick ? QUICK_ROUNDS : DEFAULT_ROUNDS;
     if (lab_check_plot(&options.lab) != 0)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "demo/column.h"
+#include "demo/zeros.h"
 #include "pager/map.h"
 #include "pager/object.h"
 #include "pager/task.h"
@@ -20,6 +21,7 @@
 #define SHELL_LATE ((va_t)0x700000)
 
 enum {
+    HEAP_PAGES = 16,
     LIBRARIES = 8,
     LIBRARY_TEXT_PAGES = 24,
     LIBRARY_DATA_PAGES = 4,
@@ -33,8 +35,8 @@ struct lat_bench {
     struct task *task;
     struct object *tiny;
     struct object *shell;
-    struct object *library; /* the file that libraries and page faults are of: this program */
-    struct object *shared;  /* of the mapping test, as large as asked for last */
+    struct object *file;   /* what libraries and page faults are of */
+    struct object *shared; /* of the mapping test, as large as asked for last */
     uint64_t shared_bytes;
     va_t read_only; /* a page that may only be read */
     /* of the user code that runs */
@@ -64,13 +66,13 @@ static int load_library(struct lat_bench *bench, struct forklab_user *user, unsi
     va_t data = 0;
     va_t zeros = 0;
     int error =
-        map_part(bench, bench->library, number, LIBRARY_TEXT_PAGES, VMA_READ | VMA_EXEC, &text);
+        map_part(bench, bench->file, number, LIBRARY_TEXT_PAGES, VMA_READ | VMA_EXEC, &text);
 
     if (error == 0)
-        error = map_part(bench, bench->library, 1, LIBRARY_DATA_PAGES, VMA_READ, &bench->read_only);
+        error = map_part(bench, bench->file, 1, LIBRARY_DATA_PAGES, VMA_READ, &bench->read_only);
     if (error == 0)
-        error = map_part(bench, bench->library, number + 2, LIBRARY_DATA_PAGES,
-                         VMA_READ | VMA_WRITE, &data);
+        error = map_part(bench, bench->file, number + 2, LIBRARY_DATA_PAGES, VMA_READ | VMA_WRITE,
+                         &data);
     if (error == 0)
         error = map_part(bench, NULL, 0, LIBRARY_DATA_PAGES, VMA_READ | VMA_WRITE, &zeros);
     if (error != 0)
@@ -82,10 +84,23 @@ static int load_library(struct lat_bench *bench, struct forklab_user *user, unsi
     return 0;
 }
 
-static void load_libraries(struct forklab_user *user, void *context)
+static int grow_heap(struct lat_bench *bench, struct forklab_user *user)
+{
+    va_t start = sys_brk(bench->task, 0);
+    va_t end = start + HEAP_PAGES * PAGE_BYTES;
+
+    if (sys_brk(bench->task, end) != end)
+        return -ENOMEM;
+    for (va_t at = start; at < end; at += PAGE_BYTES)
+        forklab_store64(user, at, 1);
+    return 0;
+}
+
+static void start_process(struct forklab_user *user, void *context)
 {
     struct lat_bench *bench = context;
 
+    bench->error = grow_heap(bench, user);
     for (unsigned i = 0; i < LIBRARIES && bench->error == 0; i++)
         bench->error = load_library(bench, user, i);
 }
@@ -98,7 +113,7 @@ static int start_task(struct lat_bench *bench, char *problem, size_t problem_byt
     if (error == 0)
         error = sys_exec(bench->task, bench->shell, arguments, problem, problem_bytes);
     if (error == 0)
-        error = task_run(bench->task, load_libraries, bench);
+        error = task_run(bench->task, start_process, bench);
     return error != 0 ? error : bench->error;
 }
 
@@ -123,7 +138,7 @@ static int open_files(struct lat_bench *bench, char *problem, size_t problem_byt
         error =
             open_program(bench->machine, "forklab-shell", &bench->shell, problem, problem_bytes);
     if (error == 0)
-        error = file_open(bench->machine, "/proc/self/exe", &bench->library);
+        error = zeros_open(bench->machine, LAT_FAULT_PAGES * PAGE_BYTES, &bench->file);
     return error;
 }
 
@@ -157,7 +172,7 @@ int lat_bench_create(struct lat_bench **bench, const struct kernel *kernel, char
 
 void lat_bench_destroy(struct lat_bench *bench)
 {
-    struct object *const objects[] = {bench->tiny, bench->shell, bench->library, bench->shared};
+    struct object *const objects[] = {bench->tiny, bench->shell, bench->file, bench->shared};
 
     for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
         if (objects[i] != NULL)
@@ -169,14 +184,16 @@ void lat_bench_destroy(struct lat_bench *bench)
 
 /* --- protection fault --- */
 
-static int refuse_store(struct lat_bench *bench)
+static int refuse_stores(struct lat_bench *bench, unsigned repeats)
 {
     uint8_t byte = 1;
+    unsigned refused = 0;
     uint64_t start_ns = clock_ns();
-    int error = copyout(bench->task, bench->read_only, &byte, sizeof(byte));
 
+    for (unsigned i = 0; i < repeats; i++)
+        refused += copyout(bench->task, bench->read_only, &byte, sizeof(byte)) == -EFAULT;
     bench->ns += clock_ns() - start_ns;
-    return error == -EFAULT ? 0 : -EINVAL;
+    return refused == repeats ? 0 : -EINVAL;
 }
 
 /* --- processes --- */
@@ -271,7 +288,7 @@ static void read_backwards(struct forklab_user *user, void *context)
 /* The mapping is made and unmapped outside the clock. */
 static int fault_pages(struct lat_bench *bench)
 {
-    int error = map_part(bench, bench->library, 0, LAT_FAULT_PAGES, VMA_READ, &bench->mapping);
+    int error = map_part(bench, bench->file, 0, LAT_FAULT_PAGES, VMA_READ, &bench->mapping);
 
     if (error == 0)
         error = task_run(bench->task, read_backwards, bench);
@@ -319,11 +336,12 @@ static int map_and_touch(struct lat_bench *bench, uint64_t bytes)
 
 /* --- one sample --- */
 
-unsigned lat_repeats(enum lat_test test, uint64_t bytes)
+/* So many operations are one sample. */
+static unsigned repeats_of(enum lat_test test, uint64_t bytes)
 {
     switch (test) {
     case LAT_PROTECTION:
-        return 200;
+        return 2000;
     case LAT_FORK_EXIT:
     case LAT_FORK_EXEC:
     case LAT_FORK_SHELL:
@@ -336,8 +354,6 @@ unsigned lat_repeats(enum lat_test test, uint64_t bytes)
 static int run_once(struct lat_bench *bench, enum lat_test test, uint64_t bytes)
 {
     switch (test) {
-    case LAT_PROTECTION:
-        return refuse_store(bench);
     case LAT_PAGE_FAULT:
         return fault_pages(bench);
     case LAT_MAPPING:
@@ -347,18 +363,28 @@ static int run_once(struct lat_bench *bench, enum lat_test test, uint64_t bytes)
     }
 }
 
+static int run_times(struct lat_bench *bench, enum lat_test test, uint64_t bytes, unsigned repeats)
+{
+    int error = 0;
+
+    if (test == LAT_PROTECTION)
+        return refuse_stores(bench, repeats);
+    for (unsigned i = 0; i < repeats && error == 0; i++)
+        error = run_once(bench, test, bytes);
+    return error;
+}
+
 int lat_bench_run(struct lat_bench *bench, enum lat_test test, uint64_t bytes,
                   struct lat_sample *sample)
 {
     const uint64_t *counts = bench->machine->events.counts;
-    unsigned repeats = lat_repeats(test, bytes);
+    unsigned repeats = repeats_of(test, bytes);
     uint64_t before[EVENT_COUNT];
-    int error = 0;
 
     memcpy(before, counts, sizeof(before));
     bench->ns = 0;
-    for (unsigned i = 0; i < repeats && error == 0; i++)
-        error = run_once(bench, test, bytes);
+    int error = run_times(bench, test, bytes, repeats);
+
     sample->ns = (double)bench->ns / repeats;
     for (unsigned i = 0; i < EVENT_COUNT; i++)
         sample->counts[i] = (double)(counts[i] - before[i]) / repeats;

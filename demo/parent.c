@@ -3,8 +3,6 @@
 #include "demo/parent.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +11,7 @@
 #include <unistd.h>
 
 #include "demo/options.h"
+#include "demo/zeros.h"
 #include "pager/elf_image.h"
 #include "pager/map.h"
 
@@ -101,35 +100,6 @@ static int find_words(struct program *program)
         }
     }
     return -ENOEXEC;
-}
-
-/* Makes a file that has its name for as long as it takes to open it: the descriptor, or -errno. */
-static int make_temporary(char *path, size_t path_bytes)
-{
-    const char *directory = getenv("TMPDIR");
-    int length = snprintf(path, path_bytes, "%s/forklab-XXXXXX",
-                          directory != NULL && directory[0] != '\0' ? directory : "/tmp");
-
-    if (length < 0 || (size_t)length >= path_bytes)
-        return -ENAMETOOLONG;
-    int file = mkostemp(path, O_CLOEXEC);
-
-    return file < 0 ? -errno : file;
-}
-
-/* A file of that many bytes, all zeros. */
-static int open_zeros(struct machine *machine, uint64_t bytes, struct object **object)
-{
-    char path[PATH_MAX];
-    int file = make_temporary(path, sizeof(path));
-
-    if (file < 0)
-        return file;
-    int error = ftruncate(file, (off_t)bytes) == 0 ? file_open(machine, path, object) : -errno;
-
-    (void)unlink(path);
-    (void)close(file);
-    return error;
 }
 
 /* Lets a task run an open program, so that the kernel judges it. */
@@ -224,7 +194,7 @@ static int open_object(struct parent *parent, struct object **object)
     if (parent->memory == MEMORY_SHM)
         return shm_create(parent->machine, parent->region_bytes, object);
     if (parent->memory == MEMORY_FILE)
-        return open_zeros(parent->machine, parent->region_bytes, object);
+        return zeros_open(parent->machine, parent->region_bytes, object);
     return 0;
 }
 

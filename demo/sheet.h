@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { SHEET_MOST_COLUMNS = 16, SHEET_WORD_BYTES = 48, SHEET_WORDS = -1 };
+enum { SHEET_MOST_COLUMNS = 24, SHEET_WORD_BYTES = 48, SHEET_WORDS = -1 };
 
 struct sheet_column {
     char heading[SHEET_WORD_BYTES];
