@@ -3,9 +3,10 @@
  * forklab lat: the tests of lmbench that concern memory, for find_vma's caches.
  *
  * Each round makes a machine for every kernel anew, in random order; within it, the kernels take
- * turns test by test, after a turn that does not count. One machine for all rounds would not do:
- * where the host puts its memory shifts its times by up to two per cent for as long as it lives, and
- * an interval over rounds never sees that. `--control` compares a kernel with itself, and shows it.
+ * turns test by test, after a turn that does not count. One machine for all rounds would not do: it
+ * is up to two per cent faster or slower than its like while it lives, most likely by where
+ * its memory lies, and an interval over rounds never sees that. `--control` compares a kernel with
+ * itself: what it tells apart is the method's error.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -119,21 +120,26 @@ static int take_sample(struct session *session, struct lat_line *line, size_t co
     return 0;
 }
 
-/* A turn of every column that does not count, then one that does. */
-static int measure_line(struct session *session, size_t line, size_t round)
+/* A turn of every column. */
+static int take_turns(struct session *session, size_t line, const uint32_t *order, size_t round)
 {
-    const struct lat_results *results = session->results;
-    uint32_t order[LAT_MOST_COLUMNS];
+    struct lat_results *results = session->results;
     int error = 0;
 
-    lab_order(order, results->column_count, round * LAT_MOST_LINES + line);
-    for (size_t i = 0; error == 0 && i < 2 * results->column_count; i++) {
-        size_t counted = i < results->column_count ? 0 : round;
-
-        error = take_sample(session, &session->results->lines[line],
-                            order[i % results->column_count], counted);
-    }
+    for (size_t i = 0; error == 0 && i < results->column_count; i++)
+        error = take_sample(session, &results->lines[line], order[i], round);
     return error;
+}
+
+/* The first turns do not count. */
+static int measure_line(struct session *session, size_t line, size_t round)
+{
+    uint32_t order[LAT_MOST_COLUMNS];
+
+    lab_order(order, session->results->column_count, round * LAT_MOST_LINES + line);
+    int error = take_turns(session, line, order, 0);
+
+    return error != 0 ? error : take_turns(session, line, order, round);
 }
 
 static void close_machines(struct session *session)

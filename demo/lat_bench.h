@@ -9,8 +9,8 @@
  *   protection fault   the kernel's own store to a page that may only be read, as a system call
  *                      makes it (signals are not emulated): from the call to the refusal, the
  *                      mean of a series under one look at the clock, which costs half as much
- *   page fault         a file is mapped, and its pages are read, the last one first; the time is that
- *                      of a page, the counts are of all of it, map and unmap included
+ *   page fault         a file is mapped, and its pages are read, the last one first; the time is
+ *                      that of a page, the counts are of all of it, map and unmap included
  *   mapping            a file of that size is mapped, a word in each 16K of its first tenth is
  *                      written, and it is unmapped
  *   fork+exit, fork+exec   the child writes a word and exits, or execs forklab-tiny first
@@ -45,9 +45,8 @@ struct lat_sample {
 struct lat_bench;
 
 /*
- * A machine and a task. Where the host puts a machine's memory decides over a few per cent of its
- * times, for as long as it lives: who compares kernels makes many. -errno with one line in
- * `problem`.
+ * A machine and a task. Machines that are alike differ by up to two per cent in their times: who
+ * compares kernels makes many of each. -errno with one line in `problem`.
  */
 int lat_bench_create(struct lat_bench **bench, const struct kernel *kernel, char *problem,
                      size_t problem_bytes);

@@ -5,8 +5,10 @@
 
 #include "pager/object.h"
 
-/* Opens a file of that many bytes, made under TMPDIR (or /tmp), without a name from then on. -errno,
- * of the host's calls or of file_open(). */
+/*
+ * Opens a file of that many bytes, made under TMPDIR (or /tmp), without a name from then on.
+ * -errno, of the host's calls or of file_open().
+ */
 int zeros_open(struct machine *machine, uint64_t bytes, struct object **object);
 
 #endif
