@@ -146,19 +146,16 @@ static void print_reasons(const struct lat_results *results, unsigned distinct)
            distinct, results->line_count);
     if (!is_post(results))
         return;
-    puts("\nThe patch saves steps in two ways: a lookup that a neighbour answers takes none, and "
-         "its\n"
-         "double list has the mapping before another one, for which 2.6.28 descends the tree. A "
-         "step\n"
-         "is some nanoseconds, a page fault some thousands. It pays with a longer way to each "
-         "answer,\n"
-         "that of the last hit, too: a nanosecond or two, seen in the protection fault alone, "
-         "which\n"
-         "is a lookup and little more.\n"
-         "Where a difference of the post's is not seen here, the patch's work does not make it; "
-         "its\n"
-         "two runs differ in tests that look for no mapping at all (simple syscall: -43 %), so by\n"
-         "more than the patch.");
+    puts(
+        "\nThe patch saves steps in two ways: a lookup that a neighbour answers takes none, and "
+        "its\n"
+        "double list has the mapping before another one, for which 2.6.28 descends the tree. A\n"
+        "step is some nanoseconds, a page fault some thousands. It pays with a longer way to each\n"
+        "answer, that of the last hit, too: a nanosecond or two, to be seen where a test is a\n"
+        "lookup and little more, the protection fault.\n"
+        "Where a difference of the post's is not seen here, the patch's work does not make it;\n"
+        "and its two runs differ in tests that look for no mapping at all (simple syscall:\n"
+        "-43 %), so by more than the patch.");
 }
 
 bool lat_explain(const struct lat_results *results)
