@@ -186,6 +186,6 @@ void mmap_explain(const struct mmap_results *results)
         "\n"
         "A guard page keeps the first mapping from that entry. What merges then was never touched\n"
         "and has no amap: there is nothing to walk, and both kernels do alike. The corrected\n"
-        "program writes to its mappings, so they have amaps, too, but all of them go at the end\n"
-        "of a round, and with the last of them the amap and its pieces.");
+        "program's mappings grow the library's amap, too, but all of them go at the end of a\n"
+        "round: the next one finds the slots there, and no piece is left over.");
 }
