@@ -12,7 +12,7 @@
 #include "demo/lab_options.h"
 #include "demo/mmap_report.h"
 
-enum { DEFAULT_OUTER = 4096, QUICK_OUTER = 256, MOST_OUTER = 1000000, TURNS = 8 };
+enum { DEFAULT_OUTER = 16384, QUICK_OUTER = 256, MOST_OUTER = 1000000, TURNS = 8 };
 
 enum { KEY_OUTER = LAB_KEY_OWN };
 
@@ -20,7 +20,7 @@ enum { KEY_OUTER = LAB_KEY_OWN };
 
 /* clang-format off */
 static const struct argp_option option_table[] = {
-    {"outer", KEY_OUTER, "N", 0, "Rounds of the program (4096; the post's has 40960)", 1},
+    {"outer", KEY_OUTER, "N", 0, "Rounds of the program (16384; the post's has 40960)", 1},
     LAB_OPTIONS,
     OPTION_HELP,
     {0},

@@ -177,14 +177,15 @@ void mmap_explain(const struct mmap_results *results)
         "What makes the posted program slow without one page fault: its mappings merge with what\n"
         "is there already. That is anonymous memory with pages (a library's data), so its entry\n"
         "has an amap, and the amap grows with the entry (amap-slots). Every munmap then cuts the\n"
-        "one entry, and drops its part of the amap, whose references are counted in pieces; the\n"
-        "page that stays behind moves the cuts of the next round by one page, so that there are\n"
-        "more pieces with each round, and each call walks over them (pieces; first and last "
-        "turn).\n"
-        "netbsd-current joins pieces that count alike again, so it has fewer to walk over.\n"
+        "one entry, and drops its part of the amap, whose references are counted in pieces. The\n"
+        "page that stays behind makes the amap a slot longer with each round, and a slot that\n"
+        "is new at its end is a piece of its own. So the largest mapping walks over a piece more\n"
+        "with each round, when it is made and when it goes (pieces; first and last turn), until\n"
+        "it lies in such slots alone, 16384 rounds on. Both kernels count alike, and walk over as\n"
+        "many.\n"
         "\n"
         "A guard page keeps the first mapping from that entry. What merges then was never touched\n"
         "and has no amap: there is nothing to walk, and both kernels do alike. The corrected\n"
-        "program writes to its mappings, so they have amaps, too, but all of them go at the end\n"
-        "of a round, and with the last of them the amap and its pieces.");
+        "program's mappings grow the library's amap, too, but all of them go at the end of a\n"
+        "round: the next one finds the slots there, and no piece is left over.");
 }

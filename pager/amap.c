@@ -49,31 +49,42 @@ static void cut_piece(const struct amap *amap, uint64_t slot, uint64_t length)
     piece->length = (uint32_t)length;
 }
 
-/* Walks to a slot, where a piece then begins. */
-static void walk_to(const struct amap *amap, uint64_t slot, struct event_log *events)
+/* Walks to a slot, where a piece then begins: the piece before it, or NULL. */
+static struct amap_piece *walk_to(const struct amap *amap, uint64_t slot, struct event_log *events)
 {
-    for (uint64_t at = 0; at < slot; at += amap->pieces[at].length) {
-        if (at + amap->pieces[at].length > slot)
+    struct amap_piece *before = NULL;
+
+    for (uint64_t at = 0; at < slot; at += before->length) {
+        before = &amap->pieces[at];
+        if (at + before->length > slot)
             cut_piece(amap, at, slot - at);
         event_count(events, EVENT_AMAP_PIECE, 1);
     }
+    return before;
 }
 
-/* One count more or less for each slot of [first, end), which lies within the amap. */
+/* One count more or less for each slot of [first, end), which lies within the amap. The piece that
+ * begins the range joins the one before it if they now count alike, and no other does. */
 static void adjust(const struct amap *amap, uint64_t first, uint64_t end, int by,
                    struct event_log *events)
 {
-    walk_to(amap, first, events);
+    struct amap_piece *before = walk_to(amap, first, events);
+
     for (uint64_t at = first; at < end; at += amap->pieces[at].length) {
-        if (at + amap->pieces[at].length > end)
+        struct amap_piece *piece = &amap->pieces[at];
+
+        if (at + piece->length > end)
             cut_piece(amap, at, end - at);
-        amap->pieces[at].references += (uint32_t)by;
+        piece->references += (uint32_t)by;
         event_count(events, EVENT_AMAP_PIECE, 1);
+        if (at == first && before != NULL && before->references == piece->references)
+            before->length += piece->length;
     }
 }
 
-/* More slots at the end, which nobody refers to yet. */
-static void lengthen(struct amap *amap, uint64_t slots, struct event_log *events)
+/* More slots at the end, of which those from `first` on are referred to once. What is new is a
+ * piece of its own, whatever the one before it counts. */
+static void lengthen(struct amap *amap, uint64_t first, uint64_t slots, struct event_log *events)
 {
     if (amap->pieces != NULL) {
         struct amap_piece *grown = realloc(amap->pieces, slots * sizeof(*grown));
@@ -84,7 +95,8 @@ static void lengthen(struct amap *amap, uint64_t slots, struct event_log *events
         }
         amap->pieces = grown;
         memset(&grown[amap->slots], 0, (slots - amap->slots) * sizeof(*grown));
-        grown[amap->slots] = (struct amap_piece){.length = (uint32_t)(slots - amap->slots)};
+        grown[amap->slots].length = (uint32_t)(first - amap->slots);
+        grown[first] = (struct amap_piece){.references = 1, .length = (uint32_t)(slots - first)};
     }
     event_count(events, EVENT_AMAP_SLOT, slots - amap->slots);
     amap->slots = slots;
@@ -112,6 +124,16 @@ static void lengthen_front(struct amap *amap, uint64_t pages, struct event_log *
     amap->slots = slots;
 }
 
+static uint64_t larger(uint64_t one, uint64_t other)
+{
+    return one > other ? one : other;
+}
+
+static uint64_t smaller(uint64_t one, uint64_t other)
+{
+    return one < other ? one : other;
+}
+
 /* Is the range the amap's? If not, nothing is counted from now on. */
 static bool is_own(struct amap *amap, uint64_t first_page, uint64_t pages)
 {
@@ -137,10 +159,13 @@ void amap_add(struct amap *amap, uint64_t first_page, uint64_t pages, struct eve
 
     if (amap->pieces == NULL && !all_alike)
         amap_cut(amap, 1);
-    if (!amap->given_up && first + pages > amap->slots)
-        lengthen(amap, first + pages, events);
-    if (amap->pieces != NULL)
-        adjust(amap, first, first + pages, 1, events);
+    uint64_t end = first + pages;
+    uint64_t old_slots = amap->slots;
+
+    if (!amap->given_up && end > old_slots)
+        lengthen(amap, larger(first, old_slots), end, events);
+    if (amap->pieces != NULL && first < old_slots)
+        adjust(amap, first, smaller(end, old_slots), 1, events);
 }
 
 void amap_drop(struct amap *amap, uint64_t first_page, uint64_t pages, struct event_log *events)

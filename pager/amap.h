@@ -7,8 +7,10 @@
  *
  * As long as nothing was cut, all slots count alike and there are no pieces. From the first cut on
  * each change walks the pieces from the amap's beginning to the place, and cuts pieces at both ends
- * of its range. Pieces that count alike again stay cut, so there are ever more of them as long as
- * the cuts move.
+ * of its range. The first piece of the range then joins the one before it if both count alike, as
+ * amap_pp_adjref() has it; no other pieces are joined. So ranges that come and go in the same order
+ * leave no pieces behind, but slots that are new at the end do: they are a piece of their own, and
+ * stay one until a range begins there.
  *
  * The pages themselves are in the page tables here, so nothing depends on these counts but their
  * price. Where there is no memory for them, or a range that is not the amap's, they are given up,
